@@ -41,7 +41,7 @@ InputFile::InputFile(std::string path, std::string_view right) : path_(std::move
   if (!S_ISREG(info.st_mode)) {
     close(descriptor_);
     if (S_ISDIR(info.st_mode)) fail_system(path_, kAttempt, EISDIR);
-    throw InputError(fmt::format("{}: {}: not a regular file; right would be {}", path_, kAttempt, right));
+    throw InputError(fmt::format("{}: {}: not a regular file; expected {}", path_, kAttempt, right));
   }
   size_ = static_cast<std::uint64_t>(info.st_size);
 }
@@ -70,7 +70,7 @@ std::string read_text(const std::string& path, std::string_view right, std::size
   while (const std::size_t n = file.read_some(buffer)) {
     text.append(buffer.data(), n);
     if (text.size() > most_bytes) {
-      throw InputError(fmt::format("{}: is larger than {} MiB; right would be {}", path, most_bytes >> 20, right));
+      throw InputError(fmt::format("{}: is larger than {} MiB; expected {}", path, most_bytes >> 20, right));
     }
   }
   return text;

@@ -127,9 +127,9 @@ class Builder {
 Json parse_json(std::string_view text, std::string_view where, const JsonLimits& limits) {
   if (text.size() > limits.bytes) fail(where, "", fmt::format("is larger than {} MiB", limits.bytes >> 20));
   // The library skips a byte order mark, and takes a zero byte for the end of its input.
-  if (text.starts_with("\xef\xbb\xbf")) fail(where, "byte 1", "is a byte order mark; right would be JSON without it");
+  if (text.starts_with("\xef\xbb\xbf")) fail(where, "byte 1", "is a byte order mark; expected JSON without it");
   if (const std::size_t at = text.find('\0'); at != text.npos) {
-    fail(where, fmt::format("byte {}", at + 1), "is zero; right would be JSON in UTF-8");
+    fail(where, fmt::format("byte {}", at + 1), "is zero; expected JSON in UTF-8");
   }
   Builder builder(where, limits);
   Json::sax_parse(text.begin(), text.end(), &builder);

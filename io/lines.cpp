@@ -15,7 +15,7 @@ void Lines::add(std::string_view piece) {
     const std::size_t end = piece.find('\n');
     line_ += piece.substr(0, end);
     if (line_.size() > kLongest) {
-      throw InputError(fmt::format("{}: has a line longer than {} MiB; right would be text", where_, kLongest >> 20));
+      throw InputError(fmt::format("{}: has a line longer than {} MiB; expected text", where_, kLongest >> 20));
     }
     if (end == piece.npos) return;
     take_(line_);

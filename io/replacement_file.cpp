@@ -31,8 +31,7 @@ fs::path resolved(const std::string& path) {
   if (error) fail_system(path, kAttempt, error.value());
   if (fs::is_directory(status)) fail_system(path, kAttempt, EISDIR);
   if (!fs::is_regular_file(status)) {
-    throw InputError(
-        fmt::format("{}: {}: not a regular file; right would be a file that may be replaced", path, kAttempt));
+    throw InputError(fmt::format("{}: {}: not a regular file; expected a file that may be replaced", path, kAttempt));
   }
   const auto target = fs::canonical(path, error);
   return error ? fs::path(path) : target;

@@ -19,7 +19,7 @@ std::vector<std::string> split_words(std::string_view command, std::string_view 
   char quote = 0;                   // that has
   for (std::size_t i = 0; i < command.size(); ++i) {
     const char c = command[i];
-    if (c == '\0') throw InputError(fmt::format("{}: holds a zero byte; right would be a command", where));
+    if (c == '\0') throw InputError(fmt::format("{}: holds a zero byte; expected a command", where));
     if (quote == 0 && is_blank(c)) {
       if (word) words.push_back(*std::move(word));
       word.reset();
@@ -32,7 +32,7 @@ std::vector<std::string> split_words(std::string_view command, std::string_view 
     }
     if (c == '\\' && quote != '\'') {
       if (i + 1 == command.size())
-        throw InputError(fmt::format("{}: ends with a backslash; right would be a character after it", where));
+        throw InputError(fmt::format("{}: ends with a backslash; expected a character after it", where));
       const char next = command[i + 1];
       if (quote == 0 || next == '"' || next == '\\') {
         *word += next;
@@ -42,10 +42,10 @@ std::vector<std::string> split_words(std::string_view command, std::string_view 
     }
     *word += c;
   }
-  if (quote != 0) throw InputError(fmt::format("{}: a {} does not end; right would be two of them", where, quote));
+  if (quote != 0) throw InputError(fmt::format("{}: a {} does not end; expected two of them", where, quote));
   if (word) words.push_back(*std::move(word));
   if (words.empty() || words.front().empty())
-    throw InputError(fmt::format("{}: names no program; right would be a program and its arguments", where));
+    throw InputError(fmt::format("{}: names no program; expected a program and its arguments", where));
   return words;
 }
 

@@ -876,12 +876,12 @@ namespace {
 
 /// Of a dot product of k products in floating point, or of integers.
 void check_scaling(const Scaling& scales, int k, bool floating) {
-  if (!floating) throw InputError("scale-block: right would be none, as integers have no scales");
+  if (!floating) throw InputError("scale-block: expected none, as integers have no scales");
   if (scales.format != ue8m0 && scales.format != ue4m3)
-    throw InputError(fmt::format("scale-format: {}; right would be ue8m0 or ue4m3", format(scales.format).name));
+    throw InputError(fmt::format("scale-format: {}; expected ue8m0 or ue4m3", format(scales.format).name));
   if (scales.block_k < 1 || k % scales.block_k != 0) {
     throw InputError(
-        fmt::format("scale-block: {}; right would be a number of products that divides k, {}", scales.block_k, k));
+        fmt::format("scale-block: {}; expected a number of products that divides k, {}", scales.block_k, k));
   }
 }
 
@@ -903,15 +903,15 @@ Instruction make_dot(FormatId d, FormatId a, FormatId b, FormatId c, int k, cons
     const bool sum = id == s32 || id == fp16 || id == bf16 || id == fp32 || id == fp64;
     if (format(id).floating != floating)
       throw InputError(
-          fmt::format("{}: {}, and d is {}; right would be all of integers, or all of numbers in floating point", what,
+          fmt::format("{}: {}, and d is {}; expected all of integers, or all of numbers in floating point", what,
                       name, format(d).name));
     if (multiplied ? scale || id == s32 : !sum)
-      throw InputError(fmt::format("{}: {}; right would be {}", what, name,
+      throw InputError(fmt::format("{}: {}; expected {}", what, name,
                                    !multiplied ? "one of s32, fp16, bf16, fp32, fp64"
                                    : floating  ? "a format of numbers with a sign"
                                                : "one of s8, u8, s4, u4, b1"));
   }
-  if ((a == b1) != (b == b1)) throw InputError("b: right would be b1 as a is, or neither");
+  if ((a == b1) != (b == b1)) throw InputError("b: expected b1 as a is, or neither");
   Instruction dot{InstructionKind::dot, 1, 1, k, d, a, b, c, ArchSet{}};
   if (scales.kind == ScaleKind::none) return dot;
   check_scaling(scales, k, floating);

@@ -8,29 +8,20 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "files.hpp"
+
 namespace tcnum {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 inline constexpr const char* kProgram = TCNUM_PROGRAM;
 inline constexpr const char* kInstruction = "mma.m16n8k16.f32.f16.f16.f32";
 inline const std::string kDatapath = TCNUM_SOURCE_DIR "/docs/datapaths/hopper-fp16.json";
-
-inline std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 struct Result {
   int status = -1;  ///< −signal if one ended the program
@@ -38,18 +29,9 @@ struct Result {
 };
 
 /// A folder of its own, in which the program runs without a GPU's or an installation's records.
-class Cli : public testing::Test {
+class Cli : public Files {
  protected:
-  Cli() {
-    std::string name = (fs::temp_directory_path() / "tcnum-cli-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-    folder_ = name;
-    fs::create_directory(folder_ / "empty");
-  }
-  ~Cli() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
+  Cli() { fs::create_directory(folder_ / "empty"); }
 
   using Preparation = std::function<void()>;
 
@@ -130,8 +112,6 @@ class Cli : public testing::Test {
   }
 
   std::string text(const std::string& file) const { return contents(folder_ / file); }
-
-  fs::path folder_;
 };
 
 /// Streams and campaigns, with a datapath in the hardware's place.

@@ -7,39 +7,22 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "files.hpp"
 #include "io/input_file.hpp"
 #include "io/json.hpp"
 #include "io/printable.hpp"
 #include "io/replacement_file.hpp"
 #include "io/sha256.hpp"
-#include "tcnum/error.hpp"
 
 namespace tcnum::io_test {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// What an attempt is refused with; "" if it is not.
-template <class Attempt>
-std::string refusal(const Attempt& attempt) {
-  try {
-    attempt();
-    return "";
-  } catch (const InputError& error) {
-    return error.what();
-  }
-}
 
 std::string json_refusal(const std::string& text, const JsonLimits& limits = {}) {
   return refusal([&] { static_cast<void>(parse_json(text, "f", limits)); });
@@ -52,7 +35,6 @@ std::string repeated(const std::string& text, std::size_t times) {
 }
 
 // --- JSON
-// -------------------------------------------------------------------------------------------------------------
 
 TEST(ReadingJson, GivesWhatTheLibraryGives) {
   for (const std::string text :
@@ -98,8 +80,8 @@ TEST(ReadingJson, RefusesWhatIsNoJson) {
     const std::string message = json_refusal(text);
     EXPECT_TRUE(message.starts_with("f: byte ")) << text << ": " << message;
   }
-  EXPECT_EQ(json_refusal("\xef\xbb\xbf{}"), "f: byte 1: is a byte order mark; right would be JSON without it");
-  EXPECT_EQ(json_refusal(std::string("{}\0{}", 5)), "f: byte 3: is zero; right would be JSON in UTF-8");
+  EXPECT_EQ(json_refusal("\xef\xbb\xbf{}"), "f: byte 1: is a byte order mark; expected JSON without it");
+  EXPECT_EQ(json_refusal(std::string("{}\0{}", 5)), "f: byte 3: is zero; expected JSON in UTF-8");
 }
 
 TEST(ReadingJson, HasLimits) {
@@ -155,87 +137,59 @@ TEST(ReadingJson, QuotesLittle) {
 }
 
 // --- Files
-// ------------------------------------------------------------------------------------------------------------
-
-/// A folder of its own.
-class Files : public testing::Test {
- protected:
-  Files() {
-    std::string name = (fs::temp_directory_path() / "tcnum-io-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-    folder_ = name;
-  }
-  ~Files() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-  std::string at(const char* name) const { return (folder_ / name).string(); }
-  void write(const char* name, const std::string& text) const { std::ofstream(at(name), std::ios::binary) << text; }
-  std::string contents(const char* name) const {
-    std::ifstream file(at(name), std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  std::set<std::string> names() const {
-    std::set<std::string> found;
-    for (const auto& entry : fs::directory_iterator(folder_)) found.insert(entry.path().filename().string());
-    return found;
-  }
-
-  fs::path folder_;
-};
 
 TEST_F(Files, OnlyRegularOnesAreRead) {
-  write("file", "[1]");
-  fs::create_symlink("file", at("link"));
-  fs::create_symlink("loop", at("loop"));
-  fs::create_directory_symlink(".", at("folder"));
-  ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
-  const auto refusal_of = [](const std::string& path) {
-    return refusal([&] { static_cast<void>(read_json(path, "a list")); });
+  file_of("file", "[1]");
+  fs::create_symlink("file", path("link"));
+  fs::create_symlink("loop", path("loop"));
+  fs::create_directory_symlink(".", path("folder"));
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  const auto refusal_of = [](const std::string& file) {
+    return refusal([&] { static_cast<void>(read_json(file, "a list")); });
   };
-  EXPECT_EQ(refusal_of(at("link")), "");
-  EXPECT_EQ(refusal_of(at("none")), at("none") + ": cannot be read: No such file or directory");
-  EXPECT_EQ(refusal_of(at("folder")), at("folder") + ": cannot be read: Is a directory");
-  EXPECT_NE(refusal_of(at("loop")).find("loop: cannot be read: Too many levels"), std::string::npos);
-  for (const std::string& path : {at("pipe"), std::string("/dev/zero"), std::string("/dev/null")}) {
-    EXPECT_EQ(refusal_of(path), path + ": cannot be read: not a regular file; right would be a list");
+  EXPECT_EQ(refusal_of(path("link")), "");
+  EXPECT_EQ(refusal_of(path("none")), path("none") + ": cannot be read: No such file or directory");
+  EXPECT_EQ(refusal_of(path("folder")), path("folder") + ": cannot be read: Is a directory");
+  EXPECT_NE(refusal_of(path("loop")).find("loop: cannot be read: Too many levels"), std::string::npos);
+  for (const std::string& file : {path("pipe"), std::string("/dev/zero"), std::string("/dev/null")}) {
+    EXPECT_EQ(refusal_of(file), file + ": cannot be read: not a regular file; expected a list");
   }
-  EXPECT_TRUE(refusal_of(at("file\n")).starts_with(at("file\\n: ")));
+  EXPECT_TRUE(refusal_of(path("file\n")).starts_with(path("file\\n: ")));
 }
 
 TEST_F(Files, AreReadUpToALimit) {
-  write("file", std::string((1 << 20) + 1, 'x'));
-  EXPECT_EQ(read_text(at("file"), "text", 2 << 20).size(), (1u << 20) + 1);
-  EXPECT_EQ(refusal([&] { static_cast<void>(read_text(at("file"), "text", 1 << 20)); }),
-            at("file") + ": is larger than 1 MiB; right would be text");
+  file_of("file", std::string((1 << 20) + 1, 'x'));
+  EXPECT_EQ(read_text(path("file"), "text", 2 << 20).size(), (1u << 20) + 1);
+  EXPECT_EQ(refusal([&] { static_cast<void>(read_text(path("file"), "text", 1 << 20)); }),
+            path("file") + ": is larger than 1 MiB; expected text");
 }
 
 TEST_F(Files, AreReplacedAsAWholeOrNotAtAll) {
-  write("file", "old");
+  file_of("file", "old");
   {
-    ReplacementFile file(at("file"));
+    ReplacementFile file(path("file"));
     file.write("new");
-    EXPECT_EQ(contents("file"), "old");
-    EXPECT_EQ(names().size(), 2u);
+    EXPECT_EQ(contents(path("file")), "old");
+    EXPECT_EQ(files().size(), 2u);
   }
-  EXPECT_EQ(contents("file"), "old");
-  EXPECT_EQ(names(), std::set<std::string>{"file"});
-  ReplacementFile file(at("file"));
+  EXPECT_EQ(contents(path("file")), "old");
+  EXPECT_EQ(files(), std::vector<std::string>{"file"});
+  ReplacementFile file(path("file"));
   file.write("n");
   file.write("ew");
   file.commit();
-  EXPECT_EQ(contents("file"), "new");
-  EXPECT_EQ(names(), std::set<std::string>{"file"});
+  EXPECT_EQ(contents(path("file")), "new");
+  EXPECT_EQ(files(), std::vector<std::string>{"file"});
 }
 
 TEST_F(Files, AreReplacedWhereALinkLeads) {
-  write("file", "old");
-  fs::create_symlink("file", at("link"));
-  ReplacementFile file(at("link"));
+  file_of("file", "old");
+  fs::create_symlink("file", path("link"));
+  ReplacementFile file(path("link"));
   file.write("new");
   file.commit();
-  EXPECT_TRUE(fs::is_symlink(at("link")));
-  EXPECT_EQ(contents("file"), "new");
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(contents(path("file")), "new");
 }
 
 TEST(Descriptors, ThatHaveNoRoomAreWaitedFor) {
@@ -263,8 +217,8 @@ TEST(Descriptors, ThatHaveNoRoomAreWaitedFor) {
 TEST_F(Files, HaveTemporaryNamesThatNobodyForesees) {
   std::set<std::string> seen;
   for (int i = 0; i < 3; ++i) {
-    const ReplacementFile file(at("file"));
-    seen.merge(names());
+    const ReplacementFile file(path("file"));
+    for (const std::string& name : files()) seen.insert(name);
   }
   EXPECT_EQ(seen.size(), 3u);
   for (const std::string& name : seen) EXPECT_EQ(name.find(std::to_string(getpid())), std::string::npos) << name;
@@ -272,29 +226,28 @@ TEST_F(Files, HaveTemporaryNamesThatNobodyForesees) {
 
 TEST_F(Files, HaveThePermissionsThatTheUserIsUsedTo) {
   const mode_t before = umask(027);
-  ReplacementFile file(at("file"));
+  ReplacementFile file(path("file"));
   file.commit();
   umask(before);
   struct stat info = {};
-  ASSERT_EQ(stat(at("file").c_str(), &info), 0);
+  ASSERT_EQ(stat(path("file").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777u, 0640u);
 }
 
 TEST_F(Files, KeepThePermissionsOfWhatTheyReplace) {
   for (const mode_t mode : {0600u, 0644u, 0755u}) {
-    std::ofstream(at("file")) << "old";
-    ASSERT_EQ(chmod(at("file").c_str(), mode), 0);
-    ReplacementFile file(at("file"));
+    std::ofstream(path("file")) << "old";
+    ASSERT_EQ(chmod(path("file").c_str(), mode), 0);
+    ReplacementFile file(path("file"));
     file.write("new");
     file.commit();
     struct stat info = {};
-    ASSERT_EQ(stat(at("file").c_str(), &info), 0);
+    ASSERT_EQ(stat(path("file").c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 0777u, mode);
   }
 }
 
 // --- Text
-// -------------------------------------------------------------------------------------------------------------
 
 TEST(Printable, LeavesTextAndEscapesTheRest) {
   struct Row {
@@ -334,11 +287,11 @@ TEST(Printable, CutsWhatIsLong) {
 }
 
 TEST(Printable, ErrorsAreOneShortLine) {
-  const std::string long_line = std::string(1 << 20, 'x') + "\n\x1b[2J; right would be y";
+  const std::string long_line = std::string(1 << 20, 'x') + "\n\x1b[2J; expected y";
   for (const std::string& what :
        {std::string(InputError(long_line).what()), std::string(UnavailableError(long_line).what())}) {
     EXPECT_LE(what.size(), 2000u);
-    EXPECT_TRUE(what.ends_with("\\n\\u001b[2J; right would be y"));
+    EXPECT_TRUE(what.ends_with("\\n\\u001b[2J; expected y"));
   }
 }
 

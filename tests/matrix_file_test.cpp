@@ -4,22 +4,16 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "files.hpp"
 #include "src/files/npy.hpp"
 #include "src/files/product_matrices.hpp"
 #include "src/files/safetensors.hpp"
@@ -28,62 +22,11 @@
 namespace tcnum {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-/// A folder that vanishes with the test.
-class FilesTest : public testing::Test {
- protected:
-  FilesTest() {
-    std::string name = (fs::temp_directory_path() / "tcnum-matrix-file-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-    folder_ = name;
-  }
-  ~FilesTest() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  std::string file_of(const std::string& name, const std::string& bytes) const {
-    std::ofstream(folder_ / name, std::ios::binary) << bytes;
-    return path(name);
-  }
-  std::vector<std::string> files() const {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename().string());
-    std::ranges::sort(names);
-    return names;
-  }
-
-  fs::path folder_;
-};
-class Npy : public FilesTest {};
-class MatrixFiles : public FilesTest {};
-class Product : public FilesTest {};
-
-std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// What is said of a file; empty if it is taken.
-template <class Action>
-std::string refusal(const Action& action) {
-  try {
-    action();
-    return "";
-  } catch (const InputError& error) {
-    return error.what();
-  }
-}
-
-/// One line that begins with the file and has all that was expected.
-void expect_line(const std::string& message, const std::string& path, const std::vector<std::string>& expected) {
-  EXPECT_TRUE(message.starts_with(path + ": ")) << message;
-  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
-  for (const std::string& part : expected) EXPECT_NE(message.find(part), std::string::npos) << message;
-}
+class Npy : public Files {};
+class MatrixFiles : public Files {};
+class Product : public Files {};
 
 StoredTensor tensor_of(FormatId id, std::vector<std::size_t> shape, const std::vector<std::uint64_t>& codes) {
   StoredTensor tensor{id, std::move(shape), Codes(format(id).storage_bytes(), codes.size()), false};
@@ -151,20 +94,14 @@ const std::vector<Golden>& golden_arrays() {
   return rows;
 }
 
-TEST_F(Npy, WritesWhatNumPyWrites) {
+TEST_F(Npy, IsWhatNumPyWrites) {
   for (const Golden& row : golden_arrays()) {
     SCOPED_TRACE(row.name);
     write_npy(path("d.npy"), row.tensor);
     EXPECT_EQ(contents(path("d.npy")), row.bytes);
+    EXPECT_EQ(read_array(path("d.npy")), row.tensor);
   }
   EXPECT_EQ(files(), std::vector<std::string>{"d.npy"});
-}
-
-TEST_F(Npy, ReadsWhatNumPyWrites) {
-  for (const Golden& row : golden_arrays()) {
-    SCOPED_TRACE(row.name);
-    EXPECT_EQ(read_array(file_of("a.npy", row.bytes)), row.tensor);
-  }
 }
 
 TEST_F(Npy, ReadsFortranOrder) {
@@ -209,20 +146,6 @@ TEST_F(Npy, ReadsAndWritesMatricesOfManyStretches) {
   EXPECT_EQ(read_array(path("d.npy"), FormatId::s4), matrix);
 }
 
-TEST_F(Npy, RoundTripsEveryFormatAndShape) {
-  for (const Format& f : kFormats) {
-    for (const std::vector<std::size_t>& shape : std::vector<std::vector<std::size_t>>{{5}, {2, 3}, {2, 3, 4}}) {
-      SCOPED_TRACE(f.name);
-      const StoredTensor tensor = random_tensor(f.id, shape);
-      write_npy(path("d.npy"), tensor);
-      EXPECT_EQ(read_array(path("d.npy"), f.id), tensor);
-      if (shape.size() != 2) continue;
-      write_npy(path("d.npy"), column_major(tensor));
-      EXPECT_EQ(read_array(path("d.npy"), f.id), tensor);
-    }
-  }
-}
-
 TEST_F(Npy, ReadsEveryVersionAndSpelling) {
   const std::string text = dict("<f2", "(1, 2)") + "\n";
   const StoredTensor tensor = tensor_of(FormatId::fp16, {1, 2}, {0x6261, 0x6463});
@@ -254,22 +177,16 @@ TEST_F(Npy, HoldsTheFormatsThatATypeCan) {
       {"<f2", {fp16}, {fp16}, {bf16, fp8e4m3}},
       {"<u2", {}, {fp16, bf16}, {fp32, u8}},
       {"|V2", {}, {bf16}, {tf32}},
-      {"<V2", {}, {bf16}, {}},
       {"<V1", {}, {fp8e4m3, fp8e5m2, ue8m0, ue4m3, fp4e2m1}, {bf16}},
-      {"|V1", {}, {fp8e4m3fnuz}, {}},
       {"|u1", {u8}, {u8, u4, b1, fp8e4m3, fp6e2m3, s4}, {fp16}},
       {"|i1", {s8}, {s8, s4, fp8e5m2}, {s32}},
       {"<i4", {s32}, {s32, fp32}, {s8}},
-      {"<u4", {}, {s32, tf32}, {s8}},
       {"<i8", {}, {fp64}, {fp32}},
       {"|b1", {b1}, {b1}, {u8}},
       {"<f1", {fp8e5m2}, {fp8e5m2}, {fp8e4m3}},
       {"bfloat16", {bf16}, {bf16}, {fp16}},
       {"float8_e4m3fn", {fp8e4m3}, {fp8e4m3, ue4m3}, {fp8e4m3fnuz, u8}},
-      {"float16", {fp16}, {fp16}, {bf16}},
       {"float32", {fp32}, {fp32, tf32}, {s32}},
-      {"float64", {fp64}, {fp64}, {fp32}},
-      {"float8_e8m0fnu", {ue8m0}, {ue8m0}, {u8}},
       {"float4_e2m1fn", {fp4e2m1}, {fp4e2m1}, {u4}},
   };
   for (const Typed& row : rows) {
@@ -277,8 +194,7 @@ TEST_F(Npy, HoldsTheFormatsThatATypeCan) {
     const int bytes = find_element_type(npy_types(), row.descr)->bits / 8;
     const std::string file = file_of("a.npy", npy(dict(row.descr, "(3,)"), std::string(3 * bytes, '\1')));
     if (row.implied.empty()) {
-      expect_line(refusal([&] { read_array(file); }), file,
-                  {"descr: ", "does not tell which format", "right would be"});
+      expect_line(refusal([&] { read_array(file); }), file, {"descr: ", "does not tell which format", "expected"});
     } else {
       EXPECT_EQ(read_array(file).format, row.implied.front());
     }
@@ -310,57 +226,32 @@ std::vector<BadArray> bad_arrays() {
   };
   return {
       {"empty", "", {"magic: the file is empty", "\\x93NUMPY"}},
-      {"short", "\x93NUM", {"magic: ", "right would be a .npy file"}},
-      {"no version", "\x93NUMPY\1", {"magic: "}},
       {"another magic", magic(0, 'P'), {"magic: \"PNUMPY\"", "\\x93NUMPY"}},
-      {"version 4.0", magic(6, 4), {"version: 4.0; right would be 1.0, 2.0 or 3.0"}},
-      {"version 1.1", magic(7, 1), {"version: 1.1"}},
-      {"version 0.0", magic(6, 0), {"version: 0.0"}},
+      {"version 4.0", magic(6, 4), {"version: 4.0; expected 1.0, 2.0 or 3.0"}},
       {"no length", good.substr(0, 9), {"header length: missing", "9 bytes"}},
-      {"header cut short", good.substr(0, 60), {"header length: 118 bytes; right would be at most 50"}},
+      {"header cut short", good.substr(0, 60), {"header length: 118 bytes; expected at most 50"}},
       {"long header",
        "\x93NUMPY" + std::string({2, 0, '\x11', '\x27', 0, 0}) + std::string(20'000, ' '),
-       {"header length: 10001 bytes; right would be at most 10000"}},
-      {"no header", std::string("\x93NUMPY\1\0\0\0", 10), {"header: the end at byte 1", "dict"}},
-      {"a list", with("['descr', '<f2']"), {"header: ", "right would be a dict"}},
-      {"text", with("hello"), {"header: \"hello"}},
-      {"no dict's end", with("{'descr': '<f2'"), {"header: ", "right would be a comma or }"}},
-      {"key without quotes", with("{descr: '<f2'}"), {"header: ", "key in quotes"}},
-      {"key without end", with("{'descr"), {"header: ", "key in quotes"}},
-      {"no colon", with("{'descr' '<f2'}"), {"descr: ", "colon"}},
-      {"text after the dict", with(dict("<f2", "(2, 3)") + " x"), {"header: \"x", "nothing but blanks"}},
+       {"header length: 10001 bytes; expected at most 10000"}},
+      {"no header", std::string("\x93NUMPY\1\0\0\0", 10), {"header: ", "JSON"}},
+      {"a list", with("['descr', '<f2']"), {"header: "}},
       {"no descr", with("{'fortran_order': False, 'shape': (2, 3)}"), {"descr: missing"}},
-      {"no order", with("{'descr': '<f2', 'shape': (2, 3)}"), {"fortran_order: missing"}},
-      {"no shape", with("{'descr': '<f2', 'fortran_order': False}"), {"shape: missing"}},
       {"another key", with("{'descr': '<f2', 'order': 1}"), {"header: \"order\": unknown"}},
-      {"descr twice", with("{'descr': '<f2', 'descr': '<f2'}"), {"descr: this key appears twice"}},
-      {"big-endian", with(dict(">f2", "(2, 3)")), {"descr: '>f2' is big-endian; right would be '<f2'"}},
-      {"big-endian byte", with(dict(">u1", "(2, 3)")), {"descr: '>u1' is big-endian; right would be '|u1'"}},
-      {"complex", with(dict("<c8", "(2, 3)")), {"descr: \"<c8\" is unknown; right would be one of <f8, <f4, <f2"}},
-      {"object", with(dict("|O", "(2, 3)")), {"descr: \"|O\" is unknown"}},
-      {"escape", with(dict("\x1b[2J", "(2, 3)")), {"descr: \"\\u001b[2J\" is unknown"}},
-      {"backslash", with(dict("\\x3cf2", "(2, 3)")), {"descr: ", "one simple type"}},
-      {"fields", with("{'descr': [('x', '<f2')], }"), {"descr: ", "right would be one simple type"}},
+      {"descr twice", with("{'descr': '<f2', 'descr': '<f2'}"), {"header: ", "this key appears twice"}},
+      {"big-endian", with(dict(">f2", "(2, 3)")), {"descr: '>f2' is big-endian; expected '<f2'"}},
+      {"complex", with(dict("<c8", "(2, 3)")), {"descr: \"<c8\" is unknown; expected one of <f8, <f4, <f2"}},
+      {"fields", with("{'descr': [('x', '<f2')], }"), {"descr: ", "one simple type"}},
       {"order is no bool", with("{'fortran_order': 0}"), {"fortran_order: ", "True or False"}},
-      {"order is a string", with("{'fortran_order': 'False'}"), {"fortran_order: ", "True or False"}},
-      {"no axes",
-       with(dict("<f2", "()")),
-       {"shape: (), a number without axes; right would be 1 to 3 axes, such as (1,)"}},
+      {"no axes", with(dict("<f2", "()")), {"shape: ", "tuple of 1 to 3"}},
       {"four axes", with(dict("<f2", "(1, 1, 2, 3)")), {"shape: ", "tuple of 1 to 3"}},
-      {"a number", with(dict("<f2", "(6)")), {"shape: ", "tuple of 1 to 3"}},
-      {"a list of extents", with(dict("<f2", "[2, 3]")), {"shape: ", "tuple"}},
       {"negative", with(dict("<f2", "(-2, 3)")), {"shape: ", "whole numbers"}},
-      {"fraction", with(dict("<f2", "(2.0, 3)")), {"shape: ", "whole numbers"}},
-      {"leading zero", with(dict("<f2", "(02, 3)")), {"shape: ", "whole numbers"}},
-      {"no comma", with(dict("<f2", "(2 3)")), {"shape: ", "whole numbers"}},
       {"beyond 64 bits", with(dict("<f2", "(18446744073709551616,)")), {"shape: ", "whole numbers"}},
       {"product beyond 64 bits",
        with(dict("<f2", "(4294967296, 4294967296)")),
-       {"data: 12 bytes; right would be more than 2^64, the size of (4294967296, 4294967296) '<f2'"}},
-      {"wraps around to the right size", with(dict("<f4", "(4611686018427387907, 1)")), {"data: 12 bytes", "2^64"}},
-      {"cut short", good.substr(0, good.size() - 1), {"data: 11 bytes; right would be 12, the size of (2, 3) '<f2'"}},
-      {"more data", good + "x", {"data: 13 bytes; right would be 12"}},
-      {"no elements", npy(dict("<f2", "(0, 3)"), ""), {"shape: [0, 3]; right would be", "1 or more"}},
+       {"data: 12 bytes; expected more than 2^64, the size of (4294967296, 4294967296) '<f2'"}},
+      {"cut short", good.substr(0, good.size() - 1), {"data: 11 bytes; expected 12, the size of (2, 3) '<f2'"}},
+      {"more data", good + "x", {"data: 13 bytes; expected 12"}},
+      {"no elements", npy(dict("<f2", "(0, 3)"), ""), {"shape: [0, 3]; expected", "1 or more"}},
   };
 }
 
@@ -370,13 +261,6 @@ TEST_F(Npy, RefusesBadArrays) {
     const std::string file = file_of("a.npy", row.bytes);
     expect_line(refusal([&] { read_array(file); }), file, row.expected);
   }
-}
-
-TEST_F(Npy, RefusesWhatIsNoElement) {
-  const std::string file = file_of("a.npy", npy(dict("|u1", "(4,)"), {"\0\1\x10\2", 4}));
-  expect_line(refusal([&] { read_array(file, FormatId::fp4e2m1); }), file,
-              {"data: element 2 is 0x10, which is no fp4e2m1; right would be 4 bits, the rest zero"});
-  EXPECT_EQ(read_array(file, FormatId::fp6e2m3).codes[2], 0x10u);
 }
 
 TEST_F(Npy, SurvivesDamage) {
@@ -398,31 +282,6 @@ TEST_F(Npy, SurvivesDamage) {
 }
 
 // --- safetensors --------------------------------------------------------------------------------------------------
-
-/// A safetensors file in the making, built without the code under test.
-struct Parts {
-  ordered_json header = ordered_json::object();
-  std::string data;
-
-  void add(const std::string& name, const std::string& dtype, const std::vector<std::uint64_t>& shape,
-           const std::string& bytes) {
-    header[name] = {{"dtype", dtype}, {"shape", shape}, {"data_offsets", {data.size(), data.size() + bytes.size()}}};
-    data += bytes;
-  }
-  std::string bytes() const {
-    const std::string text = header.dump();
-    const auto length = std::bit_cast<std::array<char, 8>>(static_cast<std::uint64_t>(text.size()));
-    return std::string(length.begin(), length.end()) + text + data;
-  }
-};
-
-Parts parts_of(const std::string& bytes) {
-  std::array<char, 8> length = {};
-  std::copy_n(bytes.begin(), length.size(), length.begin());
-  const auto size = std::bit_cast<std::uint64_t>(length);
-  EXPECT_EQ(size % 8, 0u);
-  return {ordered_json::parse(bytes.substr(8, size)), bytes.substr(8 + size)};
-}
 
 std::string codes_of(std::size_t bytes) {
   std::string text;
@@ -467,16 +326,10 @@ TEST_F(MatrixFiles, TellTheFormat) {
   };
   using enum FormatId;
   const std::vector<Row> rows = {
-      {"F64", nullptr, {}, fp64, {}},
       {"F32", nullptr, {}, fp32, {}},
       {"F16", nullptr, {}, fp16, {}},
-      {"BF16", nullptr, {}, bf16, {}},
       {"F8_E4M3", nullptr, {}, fp8e4m3, {}},
-      {"F8_E5M2", nullptr, {}, fp8e5m2, {}},
-      {"F8_E4M3FNUZ", nullptr, {}, fp8e4m3fnuz, {}},
-      {"F8_E5M2FNUZ", nullptr, {}, fp8e5m2fnuz, {}},
       {"F8_E8M0", nullptr, {}, ue8m0, {}},
-      {"I8", nullptr, {}, s8, {}},
       {"U8", nullptr, {}, u8, {}},
       {"I32", nullptr, {}, s32, {}},
       {"BOOL", nullptr, {}, b1, {}},
@@ -491,21 +344,20 @@ TEST_F(MatrixFiles, TellTheFormat) {
        nullptr,
        {},
        {},
-       {"tensor A: dtype: \"U16\" does not tell which format; right would be __metadata__.format_a, one of bf16, "
+       {"tensor A: dtype: \"U16\" does not tell which format; expected __metadata__.format_a, one of bf16, "
         "fp16"}},
       {"I64", nullptr, {}, {}, {"tensor A: dtype: \"I64\" does not tell which format", "fp64"}},
       {"F16",
        "bf16",
        {},
        {},
-       {"tensor A: dtype: \"F16\" holds no bf16, which __metadata__.format_a says; right would be one of BF16, I16, "
+       {"tensor A: dtype: \"F16\" holds no bf16, which __metadata__.format_a says; expected one of BF16, I16, "
         "U16"}},
       {"F32", nullptr, fp16, {}, {"tensor A: dtype: \"F32\" holds no fp16, which was asked for"}},
-      {"F32", "tf32", fp32, {}, {"__metadata__.format_a: \"tf32\"; right would be fp32"}},
+      {"F32", "tf32", fp32, {}, {"__metadata__.format_a: \"tf32\"; expected fp32"}},
       {"F32", "float", {}, {}, {"__metadata__.format_a: \"float\" is unknown"}},
       {"F4", nullptr, {}, {}, {"tensor A: dtype: \"F4\" is not supported", "bytes of its own"}},
       {"F4", "fp4e2m1", {}, {}, {"tensor A: dtype: \"F4\" holds no fp4e2m1", "one of I8, U8"}},
-      {"C64", nullptr, {}, {}, {"tensor A: dtype: \"C64\" is not supported"}},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(std::string(row.dtype) + " " + (row.metadata == nullptr ? "" : row.metadata));
@@ -551,15 +403,18 @@ TEST_F(MatrixFiles, KeepWhatTheyHoldBesideTheResults) {
 
 TEST_F(MatrixFiles, RoundTripEveryFormatAndLayout) {
   const MatrixFile empty(file_of("m.safetensors", Parts().bytes()));
+  const auto expect_round_trip = [&](const StoredTensor& written, const StoredTensor& read) {
+    empty.write_with(path("d.safetensors"), "bias", written);
+    EXPECT_EQ(MatrixFile(path("d.safetensors")).read("bias"), read);
+    write_npy(path("d.npy"), written);
+    EXPECT_EQ(read_array(path("d.npy"), written.format), read);
+  };
   for (const Format& f : kFormats) {
     for (const std::vector<std::size_t>& shape : std::vector<std::vector<std::size_t>>{{5}, {2, 3}, {2, 3, 4}}) {
       SCOPED_TRACE(f.name);
       const StoredTensor tensor = random_tensor(f.id, shape);
-      empty.write_with(path("d.safetensors"), "bias", tensor);
-      EXPECT_EQ(MatrixFile(path("d.safetensors")).read("bias"), tensor);
-      if (shape.size() != 2) continue;
-      empty.write_with(path("d.safetensors"), "bias", column_major(tensor));
-      EXPECT_EQ(MatrixFile(path("d.safetensors")).read("bias"), tensor);
+      expect_round_trip(tensor, tensor);
+      if (shape.size() == 2) expect_round_trip(column_major(tensor), tensor);
     }
   }
   // No metadata where there is nothing to say.
@@ -586,6 +441,7 @@ TEST_F(MatrixFiles, KeepTensorsOfAnyTypeAndSize) {
               {"tensor scalar: shape: []", "1 to 3 axes"});
 }
 
+/// vector_file_test has what is wrong with containers of any tensors.
 TEST_F(MatrixFiles, RefuseBadContainers) {
   struct Row {
     const char* name;
@@ -595,45 +451,12 @@ TEST_F(MatrixFiles, RefuseBadContainers) {
   const std::vector<Row> rows = {
       {"unknown dtype",
        [](Parts& p) { p.header["table"]["dtype"] = "F7"; },
-       {"tensor table: dtype: \"F7\" is unknown; right would be one of F64, F32"}},
-      {"dtype is no string",
-       [](Parts& p) { p.header["table"]["dtype"] = 7; },
-       {"tensor table: dtype: 7; right would be a string"}},
-      {"hole",
-       [](Parts& p) {
-         p.data += "x";
-         p.header["table"]["data_offsets"] = {41, 57};
-       },
-       {"tensor table: data_offsets: begins at 41, which leaves a gap; right would be 40"}},
-      {"overlap",
-       [](Parts& p) {
-         p.header["bias"]["data_offsets"] = {31, 39};
-       },
-       {"tensor bias: data_offsets", "overlaps another tensor; right would be 32"}},
-      {"bytes after", [](Parts& p) { p.data += "x"; }, {"data: 57 bytes, of which the tensors cover 56"}},
-      {"cut short",
-       [](Parts& p) { p.data.pop_back(); },
-       {"tensor table: data_offsets: [40, 56]; right would be an end within the 55 bytes"}},
-      {"shape beyond 64 bits",
-       [](Parts& p) {
-         p.header["A"]["shape"] = {std::uint64_t{1} << 62, 4};
-       },
-       {"tensor A: data_offsets", "more than 2^64 bytes apart, the size of [4611686018427387904, 4] F16"}},
-      {"another size",
-       [](Parts& p) {
-         p.header["A"]["shape"] = {3, 5};
-       },
-       {"tensor A: data_offsets: [0, 24]; right would be 30 bytes apart, the size of [3, 5] F16"}},
-      {"shape is no array",
-       [](Parts& p) { p.header["A"]["shape"] = 12; },
-       {"tensor A: shape: right would be an array of non-negative integers"}},
-      {"metadata is no object", [](Parts& p) { p.header["__metadata__"] = "x"; }, {"__metadata__: not an object"}},
+       {"tensor table: dtype: \"F7\" is unknown; expected one of F64, F32"}},
       {"metadata is no string",
        [](Parts& p) { p.header["__metadata__"]["note"] = 1; },
-       {"__metadata__.\"note\": 1; right would be a string"}},
+       {"__metadata__.\"note\": 1; expected a string"}},
       {"a name like a message", [](Parts& p) { p.header["x: fine"] = 1; }, {"tensor \"x: fine\": not an object"}},
       {"a name of controls", [](Parts& p) { p.header["\x1b[2J\n"] = 1; }, {"tensor \"\\u001b[2J\\n\": not an object"}},
-      {"key too many", [](Parts& p) { p.header["A"]["strides"] = 1; }, {"tensor A: \"strides\": unknown"}},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
@@ -649,7 +472,7 @@ TEST_F(MatrixFiles, RefuseWhatIsNoElement) {
   parts.data[24 + 5] = '\x10';
   const MatrixFile file(file_of("m.safetensors", parts.bytes()));
   expect_line(refusal([&] { file.read("B"); }), file.path(),
-              {"tensor B: data: element 5 is 0x10, which is no fp4e2m1; right would be 4 bits, the rest zero"});
+              {"tensor B: data: element 5 is 0x10, which is no fp4e2m1; expected 4 bits, the rest zero"});
   EXPECT_EQ(file.read("A").format, FormatId::fp16);  // that of B is its own
 }
 
@@ -768,34 +591,32 @@ TEST_F(Product, IsRefusedWhereShapesDoNotFit) {
   };
   const Tensor a = {"A", "F16", {3, 8}}, b = {"B", "F16", {8, 2}};
   const std::vector<Row> rows = {
-      {"no A", {b}, {"tensor A: missing; right would be a tensor [M, K]"}},
-      {"no B", {a}, {"tensor B: missing; right would be a tensor [K, N]"}},
-      {"K of B", {a, {"B", "F16", {2, 8}}}, {"tensor B: shape: [2, 8]; right would be [K, N] with K = 8, as A has"}},
-      {"A is a vector", {{"A", "F16", {8}}, b}, {"tensor A: shape: [8]; right would be [M, K], or batches of it"}},
-      {"bias of rows",
-       {a, b, {"bias", "F32", {3}}},
-       {"tensor bias: shape: [3]; right would be [N] with N = 2, as B has"}},
-      {"C", {a, b, {"C", "F32", {2, 3}}}, {"tensor C: shape: [2, 3]; right would be [M, N] with M = 3, as A has"}},
+      {"no A", {b}, {"tensor A: missing; expected a tensor [M, K]"}},
+      {"no B", {a}, {"tensor B: missing; expected a tensor [K, N]"}},
+      {"K of B", {a, {"B", "F16", {2, 8}}}, {"tensor B: shape: [2, 8]; expected [K, N] with K = 8, as A has"}},
+      {"A is a vector", {{"A", "F16", {8}}, b}, {"tensor A: shape: [8]; expected [M, K], or batches of it"}},
+      {"bias of rows", {a, b, {"bias", "F32", {3}}}, {"tensor bias: shape: [3]; expected [N] with N = 2, as B has"}},
+      {"C", {a, b, {"C", "F32", {2, 3}}}, {"tensor C: shape: [2, 3]; expected [M, N] with M = 3, as A has"}},
       {"batches",
        {{"A", "F16", {4, 3, 8}}, {"B", "F16", {5, 8, 2}}},
-       {"tensor B: shape: [5, 8, 2]; right would be [batches, K, N] with batches = 4, as A has"}},
+       {"tensor B: shape: [5, 8, 2]; expected [batches, K, N] with batches = 4, as A has"}},
       {"D without the batches",
        {{"A", "F16", {4, 3, 8}}, b, {"D", "F32", {3, 2}}},
-       {"tensor D: shape: [3, 2]; right would be [batches, M, N] with batches = 4, as A has"}},
-      {"three scales", {a, b, {"SA", "F32", {3}}}, {"tensor SA: shape: [3]; right would be [1]"}},
+       {"tensor D: shape: [3, 2]; expected [batches, M, N] with batches = 4, as A has"}},
+      {"three scales", {a, b, {"SA", "F32", {3}}}, {"tensor SA: shape: [3]; expected [1]"}},
       {"scales of other rows",
        {a, b, {"SA", "F32", {2, 1}}},
-       {"tensor SA: shape: [2, 1]; right would be [1 or M, parts of K] with M = 3"}},
+       {"tensor SA: shape: [2, 1]; expected [1 or M, parts of K] with M = 3"}},
       {"format of scales",
        {a, b, {"SB", "U8", {2, 2}}},
-       {"tensor SB: dtype: u8 is no format of scales; right would be fp32, or __metadata__.format_sb, "
+       {"tensor SB: dtype: u8 is no format of scales; expected fp32, or __metadata__.format_sb, "
         "ue8m0"}},
       {"blocks of no size",
        {a, b, {"SA", "F8_E8M0", {3, 3}}},
-       {"tensor SA: shape: [3, 3]; right would be [M, K/block] with a K/block that divides K = 8"}},
+       {"tensor SA: shape: [3, 3]; expected [M, K/block] with a K/block that divides K = 8"}},
       {"blocks of two sizes",
        {a, b, {"SA", "F8_E8M0", {3, 2}}, {"SB", "F8_E8M0", {4, 2}}},
-       {"tensor SB: shape: [4, 2]; right would be [K/block, N] with K/block = 2, as SA has"}},
+       {"tensor SB: shape: [4, 2]; expected [K/block, N] with K/block = 2, as SA has"}},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
@@ -807,7 +628,7 @@ TEST_F(Product, IsRefusedWhereShapesDoNotFit) {
   }
   const std::string file = file_of("p.safetensors", product_file({a, b}));
   expect_line(refusal([&] { read_product(MatrixFile(file), {.required = {"D"}}); }), file,
-              {"tensor D: missing; right would be a tensor [M, N]"});
+              {"tensor D: missing; expected a tensor [M, N]"});
 }
 
 TEST_F(Product, IsReadFromAnArrayAFile) {
@@ -822,10 +643,10 @@ TEST_F(Product, IsReadFromAnArrayAFile) {
 
   const std::vector<NpyOperand> swapped = {{"A", path("b.npy"), {}}, {"B", path("a.npy"), FormatId::bf16}};
   expect_line(refusal([&] { read_product(swapped); }), path("a.npy"),
-              {"shape: [3, 8]; right would be [K, N] with K = 2, as A has"});
+              {"shape: [3, 8]; expected [K, N] with K = 2, as A has"});
   const std::vector<NpyOperand> unsaid = {{"A", path("a.npy"), {}}, {"B", path("b.npy"), {}}};
   expect_line(refusal([&] { read_product(unsaid); }), path("a.npy"),
-              {"descr: \"<u2\" does not tell which format; right would be to ask for it by name, one of bf16, fp16"});
+              {"descr: \"<u2\" does not tell which format; expected to ask for it by name, one of bf16, fp16"});
   EXPECT_THROW(read_product(std::span(operands).first(1)), std::invalid_argument);
 }
 

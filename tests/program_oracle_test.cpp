@@ -4,31 +4,25 @@
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "files.hpp"
 #include "io/child.hpp"
 #include "io/words.hpp"
 #include "src/oracles/program.hpp"
-#include "tcnum/error.hpp"
 #include "tcnum/sparse_tiles.hpp"
 #include "tcnum/tiles.hpp"
 
 namespace tcnum::program_oracle_test {
 namespace {
-
-namespace fs = std::filesystem;
 
 const std::string kMisbehaving = TCNUM_MISBEHAVING_ORACLE;
 
@@ -45,34 +39,22 @@ TEST(Words, AreThoseOfAShell) {
   EXPECT_EQ(split_words("a $HOME `b` *|;>&", "f"), (Words{"a", "$HOME", "`b`", "*|;>&"})) << "no shell sees them";
 }
 
-std::string refusal(const std::function<void()>& attempt) {
-  try {
-    attempt();
-    return "";
-  } catch (const InputError& error) {
-    return error.what();
-  }
-}
-
 TEST(Words, ThatAreNoneAreRefused) {
   for (const std::string& command :
        std::vector<std::string>{"", "  ", "''", "a 'b", "a \"b", "a\\", std::string("a\0b", 3)}) {
     const std::string message = refusal([&] { static_cast<void>(split_words(command, "f")); });
     EXPECT_TRUE(message.starts_with("f: ")) << command << ": " << message;
-    EXPECT_NE(message.find("right would be"), std::string::npos) << message;
+    EXPECT_NE(message.find("expected"), std::string::npos) << message;
   }
 }
 
 // --- Programs. None leaves a process or a file behind.
 
-class ProgramOracles : public testing::Test {
+class ProgramOracles : public Files {
  protected:
   ProgramOracles() {
-    std::string name = (fs::temp_directory_path() / "tcnum-oracles-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-    folder_ = name;
     if (const char* const before = std::getenv("TMPDIR")) temporary_ = before;
-    setenv("TMPDIR", name.c_str(), 1);
+    setenv("TMPDIR", folder_.c_str(), 1);
   }
   ~ProgramOracles() override {
     if (temporary_.empty())
@@ -80,7 +62,6 @@ class ProgramOracles : public testing::Test {
     else
       setenv("TMPDIR", temporary_.c_str(), 1);
     EXPECT_TRUE(fs::is_empty(folder_)) << "a file is left";
-    fs::remove_all(folder_);
     EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a process is left";
     EXPECT_EQ(errno, ECHILD);
   }
@@ -109,7 +90,6 @@ class ProgramOracles : public testing::Test {
     return asked(kMisbehaving + " " + mode, options);
   }
 
-  fs::path folder_;
   std::string temporary_;
 };
 
@@ -141,23 +121,23 @@ TEST_F(ProgramOracles, MisbehaviourIsSaidInOneLine) {
            {"leaves-a-child", {"ended with status 5 before answer 1"}},
            {"closes-input", {"closed its standard input before answer 1"}},
            {"closes-output", {"closed its standard output before answer 1"}},
-           {"shape", {"answer to batch 1: tensor D: shape: [3, 2, 4]; right would be [2, 3, 4]"}},
-           {"dtype", {"answer to batch 1: tensor D: dtype: \"I32\"; right would be \"F32\", as it holds fp32"}},
+           {"shape", {"answer to batch 1: tensor D: shape: [3, 2, 4]; expected [2, 3, 4]"}},
+           {"dtype", {"answer to batch 1: tensor D: dtype: \"I32\"; expected \"F32\", as it holds fp32"}},
            {"name", {"answer to batch 1: tensor D: missing"}},
-           {"length", {"begins answer 1 with a length of 1152921504606846976 bytes", "right would be 8 bytes"}},
+           {"length", {"begins answer 1 with a length of 1152921504606846976 bytes", "expected 8 bytes"}},
            {"banner", {"begins answer 1 with a length of", "nothing else on standard output"}},
            {"status", {"ended with status 4 after its last answer"}},
-           {"dies {in} {out}", {"ended with status 3; right would be status 0", "no licence"}},
+           {"dies {in} {out}", {"ended with status 3; expected status 0", "no licence"}},
            {"silent {in} {out}", {"wrote no file {out}"}},
            {"garbage {in} {out}", {"answer to batch 1: header length: the file has 7 bytes"}},
            {"shape {in} {out}", {"answer to batch 1: tensor D: shape: [3, 2, 4]"}},
-           {"well {in}", {"has {in} and no {out}; right would be both"}},
+           {"well {in}", {"has {in} and no {out}; expected both"}},
        }) {
     const std::string message = asked_in_mode(mode);
     SCOPED_TRACE(mode + ": " + message);
     EXPECT_TRUE(message.starts_with(kMisbehaving + " " + mode + ": "));
     for (const std::string& part : said) EXPECT_NE(message.find(part), std::string::npos) << part;
-    EXPECT_NE(message.find("right would be"), std::string::npos);
+    EXPECT_NE(message.find("expected"), std::string::npos);
     EXPECT_EQ(message.find('\n'), std::string::npos);
     EXPECT_LT(message.size(), 1000u);
   }
@@ -174,7 +154,7 @@ TEST_F(ProgramOracles, ExtraBytesAreNoAnswer) {
 TEST_F(ProgramOracles, ThatHangAreEnded) {
   for (const std::string mode : {"hangs", "hangs {in} {out}"}) {
     const std::string message = asked_in_mode(mode, {.time_limit = 0.1, .stop = nullptr});
-    EXPECT_NE(message.find("gave no answer in 0.1 s; right would be"), std::string::npos) << message;
+    EXPECT_NE(message.find("gave no answer in 0.1 s; expected"), std::string::npos) << message;
   }
 }
 
@@ -221,48 +201,35 @@ TEST_F(ProgramOracles, ThatHaveFailedAreNotAskedAgain) {
 
 // --- What is asked.
 
+/// The program keeps the question, which is a vector file but for its D.
 TEST_F(ProgramOracles, AreToldWhatIsAsked) {
-  // The question itself, which `cp` takes for the answer: it has no D, and all else is as it should be.
+  const std::string copy = path("question");
+  const auto asked_of = [&](const Instruction& in, ArchId of, Tiles& tiles) {
+    const auto keeper = start_program("sh -c 'cp \"$1\" \"" + copy + "\"; exit 1' sh {in} {out}");
+    EXPECT_NE(refusal([&] { make_program_oracle(in, of, keeper)->answer(tiles); }), "");
+    Vectors vectors = read_vectors(copy, false);
+    fs::remove(copy);
+    EXPECT_EQ(vectors.instruction, in.name());
+    return vectors;
+  };
   const Instruction& sparse = *find_instruction("mma.sp.m16n8k32.f32.f16.f16.f32");
-  const fs::path copy = folder_ / "question";
-  const auto program = start_program("cp {in} '" + copy.string() + "' {out}");
-  static_cast<void>(refusal([&] {
-    Tiles tiles = make_tiles(sparse.a, sparse.b, sparse.c, sparse.d, 1, 2, 2, 16);
-    make_program_oracle(sparse, ArchId::sm_90, program)->answer(tiles);
-  }));
-  EXPECT_FALSE(fs::exists(copy)) << "cp takes no three names";
+  Tiles tiles = make_tiles(sparse.a, sparse.b, sparse.c, sparse.d, 1, 2, 2, 16);
+  Vectors question = asked_of(sparse, ArchId::sm_90, tiles);
+  EXPECT_EQ(question.arch, "sm_90");
+  EXPECT_EQ(question.metadata.at("format_a"), "fp16");
+  EXPECT_EQ(question.metadata.at("format_d"), "fp32");
+  EXPECT_EQ(question.tiles.k, 32u);
+  EXPECT_EQ(question.tiles.sparse_group, 4);
 
-  const auto keeper = start_program("sh -c 'cp \"$1\" \"" + copy.string() + "\"; exit 1' sh {in} {out}");
-  EXPECT_NE(refusal([&] {
-              Tiles tiles = make_tiles(sparse.a, sparse.b, sparse.c, sparse.d, 1, 2, 2, 16);
-              make_program_oracle(sparse, ArchId::sm_90, keeper)->answer(tiles);
-            }),
-            "");
-  const Vectors vectors = read_vectors(copy.string(), false);
-  EXPECT_EQ(vectors.instruction, sparse.name());
-  EXPECT_EQ(vectors.arch, "sm_90");
-  EXPECT_EQ(vectors.metadata.at("format_a"), "fp16");
-  EXPECT_EQ(vectors.metadata.at("format_d"), "fp32");
-  EXPECT_EQ(vectors.tiles.k, 32u);
-  EXPECT_EQ(vectors.tiles.sparse_group, 4);
-  fs::remove(copy);
-}
-
-TEST_F(ProgramOracles, AreToldBlockScales) {
   const Instruction& scaled = *find_instruction("mma.m16n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3");
-  const fs::path copy = folder_ / "question";
-  const auto keeper = start_program("sh -c 'cp \"$1\" \"" + copy.string() + "\"; exit 1' sh {in} {out}");
-  Tiles tiles = make_dot_tiles(scaled, 1, 2, 3);
+  tiles = make_dot_tiles(scaled, 1, 2, 3);
   for (std::size_t i = 0; i < tiles.sa.size(); ++i) tiles.sa.set(i, i);
   for (std::size_t i = 0; i < tiles.sb.size(); ++i) tiles.sb.set(i, 0x7f - i);
-  EXPECT_NE(refusal([&] { make_program_oracle(scaled, ArchId::sm_120, keeper)->answer(tiles); }), "");
-  const Vectors vectors = read_vectors(copy.string(), false);  // which a question is, but for its D
-  EXPECT_EQ(vectors.instruction, scaled.name());
-  EXPECT_EQ(vectors.metadata.at("format_scale"), "ue4m3");
-  EXPECT_EQ(vectors.metadata.at("scale_block"), "16");
-  EXPECT_EQ(vectors.tiles.sa, tiles.sa);
-  EXPECT_EQ(vectors.tiles.sb, tiles.sb);
-  fs::remove(copy);
+  question = asked_of(scaled, ArchId::sm_120, tiles);
+  EXPECT_EQ(question.metadata.at("format_scale"), "ue4m3");
+  EXPECT_EQ(question.metadata.at("scale_block"), "16");
+  EXPECT_EQ(question.tiles.sa, tiles.sa);
+  EXPECT_EQ(question.tiles.sb, tiles.sb);
 }
 
 // --- Dot products that are no instruction's.
@@ -285,20 +252,20 @@ TEST(Dots, ThatAreNoneAreRefused) {
   };
   EXPECT_TRUE(refused(fp32, fp16, fp16, fp32, 0).starts_with("k: 0; expected 1 to 256"));
   EXPECT_TRUE(refused(fp32, fp16, fp16, fp32, 257).starts_with("k: 257; expected 1 to 256"));
-  EXPECT_TRUE(refused(fp32, s8, fp16, fp32, 16).starts_with("a: s8, and d is fp32; right would be"));
-  EXPECT_TRUE(refused(fp32, fp16, ue8m0, fp32, 16).starts_with("b: ue8m0; right would be"));
-  EXPECT_TRUE(refused(fp8e4m3, fp16, fp16, fp32, 16).starts_with("d: fp8e4m3; right would be"));
-  EXPECT_TRUE(refused(s32, s32, s8, s32, 16).starts_with("a: s32; right would be"));
+  EXPECT_TRUE(refused(fp32, s8, fp16, fp32, 16).starts_with("a: s8, and d is fp32; expected"));
+  EXPECT_TRUE(refused(fp32, fp16, ue8m0, fp32, 16).starts_with("b: ue8m0; expected"));
+  EXPECT_TRUE(refused(fp8e4m3, fp16, fp16, fp32, 16).starts_with("d: fp8e4m3; expected"));
+  EXPECT_TRUE(refused(s32, s32, s8, s32, 16).starts_with("a: s32; expected"));
   EXPECT_TRUE(refused(s32, b1, s8, s32, 16).starts_with("b: "));
   EXPECT_TRUE(refused(fp32, fp16, fp16, s32, 16).starts_with("c: s32, and d is fp32"));
   const auto refused_scales = [](FormatId d, FormatId a, const Scaling& scales) {
     return refusal([&] { static_cast<void>(make_dot(d, a, a, d, 48, scales)); });
   };
   EXPECT_EQ(refused_scales(fp32, fp8e4m3, {ScaleKind::dot, ue8m0, 32}),
-            "scale-block: 32; right would be a number of products that divides k, 48");
+            "scale-block: 32; expected a number of products that divides k, 48");
   EXPECT_EQ(refused_scales(fp32, fp8e4m3, {ScaleKind::dot, fp8e4m3, 16}),
-            "scale-format: fp8e4m3; right would be ue8m0 or ue4m3");
-  EXPECT_TRUE(refused_scales(s32, s8, {ScaleKind::dot, ue8m0, 16}).starts_with("scale-block: right would be none"));
+            "scale-format: fp8e4m3; expected ue8m0 or ue4m3");
+  EXPECT_TRUE(refused_scales(s32, s8, {ScaleKind::dot, ue8m0, 16}).starts_with("scale-block: expected none"));
 }
 
 }  // namespace

@@ -47,16 +47,8 @@ std::string print(const Vectors& vectors, const Instruction& in, TextForm form) 
   return text;
 }
 
-/// The text comes in pieces of that size.
-Vectors read(std::string text, const Instruction& in, TextForm form, bool results_required = true,
-             std::size_t piece = 7) {
-  TextVectors file("text", form, [&](std::span<char> to) {
-    const std::size_t size = std::min({piece, to.size(), text.size()});
-    std::copy_n(text.begin(), size, to.begin());
-    text.erase(0, size);
-    return size;
-  });
-  return file.read(in, results_required);
+Vectors read(const std::string& text, const Instruction& in, TextForm form, bool results_required = true) {
+  return TextVectors("text", form, text).read(in, results_required);
 }
 
 class TextVectorsOf : public testing::TestWithParam<const char*> {};
@@ -176,10 +168,10 @@ TEST(TextVectors, SayWhatIsWrong) {
   const std::array cases = std::to_array<Case>({
       {TextForm::csv, "", "text: no dot product"},
       {TextForm::csv, "a0,a1,b0,b1,c,d\n", "text: no dot product"},
-      {TextForm::csv, "a0,a2,b0,b1,c,d\n", "line 1: column 2: \"a2\"; right would be a1"},
-      {TextForm::csv, "a0,a1,b0\n", "line 1: has 3 elements; right would be 6, or 5 without results"},
+      {TextForm::csv, "a0,a2,b0,b1,c,d\n", "line 1: column 2: \"a2\"; expected a1"},
+      {TextForm::csv, "a0,a1,b0\n", "line 1: has 3 elements; expected 6, or 5 without results"},
       {TextForm::csv, "a0,a1,b0,b1,c\n1,1,1,1,1\n", "text: d: missing"},
-      {TextForm::csv, "a0,a1,b0,b1,c,d\n1,1,1,1,1,1\n1,1,1,1,1\n", "line 3: has 5 elements; right would be 6, as"},
+      {TextForm::csv, "a0,a1,b0,b1,c,d\n1,1,1,1,1,1\n1,1,1,1,1\n", "line 3: has 5 elements; expected 6, as"},
       {TextForm::csv, "a0,a1,b0,b1,c,d\n1,1,,1,1,1\n", "line 2: b0"},
       {TextForm::csv, "a0,a1,b0,b1,c,d\n1,1,0.1,1,1,1\n", "line 2: b0"},
       {TextForm::csv, "a0,a1,b0,b1,c,d\n1,1,0x10000,1,1,1\n", "line 2: b0"},
@@ -187,19 +179,17 @@ TEST(TextVectors, SayWhatIsWrong) {
       {TextForm::hex, "// note: x\n// y\n// note: z\n", "line 3: note: stands twice"},
       {TextForm::csv, "a0,a1,b0,b1,c,d\n1,1,-0x1,1,1,1\n", "line 2: b0: -0x1"},
       {TextForm::hex, "// nothing\n@0010\n", "line 2: an address"},
-      {TextForm::hex, "3c00_3c00\n", "line 1: a word of 8 digits; right would be 32, or 24 without results"},
+      {TextForm::hex, "3c00_3c00\n", "line 1: a word of 8 digits; expected 32, or 24 without results"},
       {TextForm::hex, "3c00_3c0x_3c00_3c00_00000000_00000000\n", "line 1: a1: \"3c0x\""},
       {TextForm::testfloat, "3C00 3C00 3C00 3C00 0\n1 2", "text: line 2: has 2 elements"},
-      {TextForm::testfloat, "3C000 3C00 3C00 3C00 0 0", "line 1: a0: \"3C000\"; right would be 4 hexadecimal digits"},
+      {TextForm::testfloat, "3C000 3C00 3C00 3C00 0 0", "line 1: a0: \"3C000\"; expected 4 hexadecimal digits"},
   });
   for (const Case& each : cases) {
-    for (const std::size_t piece : {1u, 1000u}) {
-      try {
-        (void)read(each.text, in, each.form, true, piece);
-        ADD_FAILURE() << each.text;
-      } catch (const InputError& e) {
-        EXPECT_NE(std::string(e.what()).find(each.said), std::string::npos) << e.what() << "\n for " << each.text;
-      }
+    try {
+      (void)read(each.text, in, each.form);
+      ADD_FAILURE() << each.text;
+    } catch (const InputError& e) {
+      EXPECT_NE(std::string(e.what()).find(each.said), std::string::npos) << e.what() << "\n for " << each.text;
     }
   }
   const Instruction sparse = *find_instruction("mma.sp.m16n8k16.f32.f16.f16.f32");

@@ -1,22 +1,14 @@
 // Labels: sanitized
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <csignal>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -26,57 +18,26 @@
 #include <tuple>
 #include <vector>
 
+#include "files.hpp"
 #include "sparse_operands.hpp"
-#include "tcnum/error.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/tiles.hpp"
 
 namespace tcnum::vector_file_test {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-/// A folder that vanishes with the test.
-class VectorFile : public testing::Test {
+class VectorFile : public Files {
  protected:
-  VectorFile() {
-    std::string name = (fs::temp_directory_path() / "tcnum-vector-file-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-    folder_ = name;
-    path_ = (folder_ / "v.safetensors").string();
-  }
-  ~VectorFile() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-
-  std::vector<std::string> files() const {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename().string());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
-  fs::path folder_;
-  std::string path_;
+  const std::string path_ = path("v.safetensors");
 };
 
 void write_bytes(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
-std::string read_bytes(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 /// What read_vectors says of the file; empty if it reads.
-std::string refusal(const std::string& path, bool results_required = true) {
-  try {
-    read_vectors(path, results_required);
-    return "";
-  } catch (const InputError& error) {
-    return error.what();
-  }
+std::string read_refusal(const std::string& path, bool results_required = true) {
+  return refusal([&] { read_vectors(path, results_required); });
 }
 
 void expect_equal(const Vectors& x, const Vectors& y) {
@@ -129,18 +90,6 @@ Vectors random_vectors(const Instruction& instruction, std::size_t count, std::s
   return vectors;
 }
 
-/// A safetensors file in the making, built without the code under test.
-struct Parts {
-  ordered_json header;
-  std::string data;
-
-  std::string bytes() const { return with_header(header.dump()); }
-  std::string with_header(const std::string& text) const {
-    const auto length = std::bit_cast<std::array<char, 8>>(static_cast<std::uint64_t>(text.size()));
-    return std::string(length.begin(), length.end()) + text + data;
-  }
-};
-
 constexpr const char* kInstruction = "mma.m16n8k16.f32.f16.f16.f32";
 
 /// Two tiles of 3 × 2 results of that instruction: 192 + 128 + 48 + 48 bytes.
@@ -185,32 +134,12 @@ TEST_F(VectorFile, ReadsAFileMadeByHand) {
   EXPECT_EQ(tiles.d[11], half(368 + 11 * 4) | half(368 + 11 * 4 + 2) << 16);
 }
 
-TEST_F(VectorFile, ReadsTensorsInAnyOrder) {
-  Parts parts = good_parts();
-  std::rotate(parts.data.begin(), parts.data.begin() + 192, parts.data.end());
-  parts.header["B"]["data_offsets"] = {0, 128};
-  parts.header["C"]["data_offsets"] = {128, 176};
-  parts.header["D"]["data_offsets"] = {176, 224};
-  parts.header["A"]["data_offsets"] = {224, 416};
-  write_bytes(path_, good_parts().bytes());
-  const Vectors expected = read_vectors(path_);
-  write_bytes(path_, parts.bytes());
-  expect_equal(read_vectors(path_), expected);
-}
-
-TEST_F(VectorFile, DeviceMayBeMissing) {
-  Parts parts = good_parts();
-  parts.header["__metadata__"].erase("device");
-  write_bytes(path_, parts.bytes());
-  EXPECT_EQ(read_vectors(path_).device, "");
-}
-
 TEST_F(VectorFile, ResultsMayBeMissingIfAsked) {
   Parts parts = good_parts();
   parts.header.erase("D");
   parts.data.resize(368);
   write_bytes(path_, parts.bytes());
-  EXPECT_NE(refusal(path_).find("tensor D: missing"), std::string::npos);
+  EXPECT_NE(read_refusal(path_).find("tensor D: missing"), std::string::npos);
   const Vectors vectors = read_vectors(path_, false);
   EXPECT_EQ(vectors.tiles.d, Codes(4, 12));
   EXPECT_NE(vectors.tiles.c, Codes(4, 12));
@@ -236,22 +165,21 @@ TEST_F(VectorFile, HasScalesOfTheInstructionsBlocks) {
   EXPECT_EQ(vectors.tiles.sa.size(), 2u * 3 * 4);
   EXPECT_EQ(vectors.tiles.sb.size(), 2u * 4 * 5);
   write_vectors(path_, vectors);
-  const std::string good = read_bytes(path_);
+  const std::string good = contents(path_);
   const auto spoilt = [&](const std::string& from, const std::string& to) {
     std::string bytes = good;
     bytes.replace(bytes.find(from), from.size(), to);
     write_bytes(path_, bytes);
-    return refusal(path_);
+    return read_refusal(path_);
   };
-  EXPECT_NE(spoilt("\"SA\"", "\"SX\"").find("tensor \"SX\": unknown; right would be A, SA, B, SB, C and D"),
+  EXPECT_NE(spoilt("\"SA\"", "\"SX\"").find("tensor SX: is none of the instruction's; expected A, B, SA, SB, C, D"),
             std::string::npos);
-  EXPECT_NE(
-      spoilt("[2,4,5]", "[2,5,4]").find("tensor SB: shape: [2, 5, 4]; right would be [T, K/block, N] = [2, 4, 5]"),
-      std::string::npos);
+  EXPECT_NE(spoilt("[2,4,5]", "[2,5,4]").find("tensor SB: shape: [2, 5, 4]; expected [T, K/block, N] = [2, 4, 5]"),
+            std::string::npos);
   EXPECT_NE(spoilt("ue4m3", "ue8m0").find("unknown"), std::string::npos) << "an instruction that there is not";
   // The sign of a scale that is an e4m3 is not there.
   std::string bytes = good;
-  const std::size_t sa = bytes.size() - (24 + 2 * 64 * 5 + 40 + 120 + 120);
+  const std::size_t sa = bytes.size() - (24 + 40 + 120 + 120);
   for (std::size_t i = 0; i < 24; ++i) {
     ASSERT_EQ(static_cast<std::uint64_t>(bytes[sa + i]), vectors.tiles.sa[i]);
     bytes[sa + i] = static_cast<char>(bytes[sa + i] | 0x80);
@@ -277,9 +205,9 @@ TEST_F(VectorFile, KnowsTheModifiersThatAWgmmaHas) {
 TEST_F(VectorFile, WritesTheSameBytesWithAlignedData) {
   const Vectors vectors = random_vectors(*find_instruction(kInstruction), 1, 2, 3);
   write_vectors(path_, vectors);
-  const std::string bytes = read_bytes(path_);
+  const std::string bytes = contents(path_);
   write_vectors(path_, read_vectors(path_));
-  EXPECT_EQ(read_bytes(path_), bytes);
+  EXPECT_EQ(contents(path_), bytes);
 
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), 8);
@@ -315,7 +243,7 @@ TEST_P(SubByteFile, ElementsAreOneByteEach) {
   Vectors vectors = random_vectors(*instruction, 1, 1, 1);
   vectors.tiles.a.set(0, param.code);
   write_vectors(path_, vectors);
-  std::string bytes = read_bytes(path_);
+  std::string bytes = contents(path_);
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), 8);
   char& element = bytes.at(8 + length);
@@ -324,7 +252,7 @@ TEST_P(SubByteFile, ElementsAreOneByteEach) {
 
   element = static_cast<char>(param.wrong);
   write_bytes(path_, bytes);
-  const std::string message = refusal(path_);
+  const std::string message = read_refusal(path_);
   EXPECT_NE(message.find("tensor A: data: element 0"), std::string::npos) << message;
   EXPECT_NE(message.find(format(param.id).name), std::string::npos) << message;
 }
@@ -357,40 +285,27 @@ const std::vector<BadHeader>& bad_headers() {
   static const std::vector<BadHeader> rows = {
       {"no metadata", [](Parts& p) { p.header.erase("__metadata__"); }, {"__metadata__: missing"}},
       {"metadata is no object", [](Parts& p) { metadata(p) = 1; }, {"__metadata__: not an object"}},
-      {"metadata value is no string", [](Parts& p) { metadata(p)["seed"] = 7; }, {"__metadata__.", "seed", "string"}},
       {"no instruction", [](Parts& p) { metadata(p).erase("instruction"); }, {"__metadata__.instruction: missing"}},
       {"unknown instruction",
        [](Parts& p) { metadata(p)["instruction"] = "mma.m1n1k1\n"; },
        {"__metadata__.instruction", R"("mma.m1n1k1\n" is unknown)"}},
-      {"no arch", [](Parts& p) { metadata(p).erase("arch"); }, {"__metadata__.arch: missing", "sm_70"}},
       {"unknown arch", [](Parts& p) { metadata(p)["arch"] = "sm_1"; }, {"__metadata__.arch", "sm_1", "sm_70"}},
       {"arch without the instruction",
        [](Parts& p) { metadata(p)["arch"] = "sm_70"; },
        {"__metadata__.arch", "sm_70 does not have", kInstruction, "sm_80"}},
       {"scale_a", [](Parts& p) { metadata(p)["scale_a"] = "-1"; }, {"__metadata__.scale_a", "can have", kInstruction}},
-      {"scale_b", [](Parts& p) { metadata(p)["scale_b"] = "-1"; }, {"__metadata__.scale_b", "can have"}},
-      {"scale_d", [](Parts& p) { metadata(p)["scale_d"] = "0"; }, {"__metadata__.scale_d", "can have", "no such key"}},
       {"no A", [](Parts& p) { p.header.erase("A"); }, {"tensor A: missing", "[T, M, K]"}},
-      {"no B", [](Parts& p) { p.header.erase("B"); }, {"tensor B: missing", "[T, K, N]"}},
-      {"no C", [](Parts& p) { p.header.erase("C"); }, {"tensor C: missing", "[T, M, N]"}},
       {"no D", [](Parts& p) { p.header.erase("D"); }, {"tensor D: missing"}},
-      {"sparse",
-       [](Parts& p) { p.header["E"] = p.header["A"]; },
-       {"tensor E", "not supported for a dense instruction"}},
-      {"scales of A", [](Parts& p) { p.header["SA"] = p.header["A"]; }, {"tensor SA", "not supported"}},
-      {"scales of B", [](Parts& p) { p.header["SB"] = p.header["A"]; }, {"tensor SB", "not supported"}},
-      {"unknown tensor", [](Parts& p) { p.header["a"] = p.header["A"]; }, {R"(tensor "a": unknown)"}},
+      {"sparse", [](Parts& p) { p.header["E"] = p.header["A"]; }, {"tensor E", "expected A, B, C, D"}},
+      {"unknown tensor", [](Parts& p) { p.header["a"] = p.header["A"]; }, {"tensor a", "expected A, B, C, D"}},
       {"tensor is no object",
        [](Parts& p) {
          p.header["B"] = {1, 2};
        },
        {"tensor B: not an object"}},
       {"no dtype", [](Parts& p) { p.header["B"].erase("dtype"); }, {"tensor B: dtype: missing"}},
-      {"no shape", [](Parts& p) { p.header["B"].erase("shape"); }, {"tensor B: shape: missing"}},
-      {"no data_offsets", [](Parts& p) { p.header["B"].erase("data_offsets"); }, {"tensor B: data_offsets: missing"}},
       {"unknown key of a tensor", [](Parts& p) { p.header["B"]["x"] = 1; }, {R"(tensor B: "x": unknown)"}},
       {"wrong dtype", [](Parts& p) { p.header["B"]["dtype"] = "BF16"; }, {"tensor B: dtype", "BF16", "F16", "fp16"}},
-      {"wrong dtype of D", [](Parts& p) { p.header["D"]["dtype"] = "F16"; }, {"tensor D: dtype", "F32", "fp32"}},
       {"dtype is no string", [](Parts& p) { p.header["C"]["dtype"] = 3; }, {"tensor C: dtype: 3", "F32"}},
       {"shape is no array", [](Parts& p) { set_shape(p, "A", "x"); }, {"tensor A: shape", "3 non-negative integers"}},
       {"rank 2",
@@ -398,46 +313,16 @@ const std::vector<BadHeader>& bad_headers() {
          set_shape(p, "A", {6, 16});
        },
        {"tensor A: shape", "3 non-negative integers"}},
-      {"rank 4",
-       [](Parts& p) {
-         set_shape(p, "C", {1, 2, 3, 2});
-       },
-       {"tensor C: shape", "3 non-negative integers"}},
-      {"negative extent",
-       [](Parts& p) {
-         set_shape(p, "C", {2, -3, 2});
-       },
-       {"tensor C: shape", "non-negative"}},
-      {"fractional extent",
-       [](Parts& p) {
-         set_shape(p, "C", {2, 3.0, 2});
-       },
-       {"tensor C: shape", "integers"}},
       {"wrong K of A",
        [](Parts& p) {
          set_shape(p, "A", {4, 3, 8});
        },
        {"tensor A: shape: [4, 3, 8]", "[4, 3, 16]"}},
-      {"wrong K of B",
-       [](Parts& p) {
-         set_shape(p, "B", {2, 8, 4});
-       },
-       {"tensor B: shape: [2, 8, 4]", "[2, 16, 4]"}},
-      {"wrong T of B",
-       [](Parts& p) {
-         set_shape(p, "B", {1, 16, 2});
-       },
-       {"tensor B: shape", "[2, 16, 2]"}},
       {"wrong T of C",
        [](Parts& p) {
          set_shape(p, "C", {1, 3, 2});
        },
        {"tensor C: shape", "[2, 3, 2]"}},
-      {"wrong M of D",
-       [](Parts& p) {
-         set_shape(p, "D", {2, 2, 2});
-       },
-       {"tensor D: shape", "[2, 3, 2]"}},
       {"no tiles",
        [](Parts& p) {
          p.data.clear();
@@ -446,17 +331,7 @@ const std::vector<BadHeader>& bad_headers() {
            set_offsets(p, name, {0, 0});
          }
        },
-       {"tensor A: shape", "holds no tiles"}},
-      {"no rows",
-       [](Parts& p) {
-         set_shape(p, "A", {2, 0, 16});
-       },
-       {"tensor A: shape", "M is 0"}},
-      {"no columns",
-       [](Parts& p) {
-         set_shape(p, "B", {2, 16, 0});
-       },
-       {"tensor B: shape", "N is 0"}},
+       {"tensor A: shape", "T is 0"}},
       {"huge shape",
        [](Parts& p) {
          const std::uint64_t huge = std::uint64_t{1} << 62;
@@ -466,17 +341,6 @@ const std::vector<BadHeader>& bad_headers() {
          set_shape(p, "D", {huge, 3, 2});
        },
        {"tensor A: data_offsets", "2^64"}},
-      {"extent beyond 64 bits",
-       [](Parts& p) {
-         set_shape(p, "A", {36893488147419103232.0, 3, 16});
-       },
-       {"tensor A: shape", "non-negative integers"}},
-      {"offsets are no pair", [](Parts& p) { set_offsets(p, "B", {192}); }, {"tensor B: data_offsets", "2 non-neg"}},
-      {"negative offset",
-       [](Parts& p) {
-         set_offsets(p, "B", {-192, 320});
-       },
-       {"tensor B: data_offsets", "non-neg"}},
       {"offsets backwards",
        [](Parts& p) {
          set_offsets(p, "B", {320, 192});
@@ -487,11 +351,6 @@ const std::vector<BadHeader>& bad_headers() {
          set_offsets(p, "D", {369, 417});
        },
        {"tensor D: data_offsets: [369, 417]", "416 bytes"}},
-      {"offsets far out of range",
-       [](Parts& p) {
-         set_offsets(p, "D", {~std::uint64_t{0} - 48, ~std::uint64_t{0}});
-       },
-       {"tensor D: data_offsets", "416 bytes"}},
       {"offsets of another size",
        [](Parts& p) {
          set_offsets(p, "B", {192, 318});
@@ -510,29 +369,19 @@ const std::vector<BadHeader>& bad_headers() {
        {"tensor D: data_offsets", "gap", "368"}},
       {"trailing bytes", [](Parts& p) { p.data.push_back('\0'); }, {"data: 417 bytes", "416"}},
       {"data cut short", [](Parts& p) { p.data.pop_back(); }, {"tensor D: data_offsets", "415 bytes"}},
-      {"no data", [](Parts& p) { p.data.clear(); }, {"tensor A: data_offsets", "0 bytes"}},
   };
   return rows;
 }
 
-/// One line that names the file and all that was expected.
-void expect_refusal(const std::string& path, const std::vector<std::string>& expected) {
-  const std::string message = refusal(path);
-  ASSERT_FALSE(message.empty()) << "the file was accepted";
-  EXPECT_EQ(message.rfind(path + ": ", 0), 0u) << message;
-  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
-  for (const std::string& part : expected) EXPECT_NE(message.find(part), std::string::npos) << message;
-}
-
 TEST_F(VectorFile, RefusesBadHeaders) {
   write_bytes(path_, good_parts().bytes());
-  ASSERT_EQ(refusal(path_), "");
+  ASSERT_EQ(read_refusal(path_), "");
   for (const BadHeader& row : bad_headers()) {
     SCOPED_TRACE(row.name);
     Parts parts = good_parts();
     row.spoil(parts);
     write_bytes(path_, parts.bytes());
-    expect_refusal(path_, row.expected);
+    expect_line(read_refusal(path_), path_, row.expected);
   }
 }
 
@@ -586,53 +435,42 @@ TEST_F(VectorFile, RefusesBadSparsity) {
   const auto position = [](Parts& p, std::size_t at) -> char& { return p.data[kPositionsAt + at]; };
   const std::vector<Row> rows = {
       {"no E", [](Parts& p) { p.header.erase("E"); }, {"tensor E: missing", "[T, M, K/2]"}},
-      {"dtype", [](Parts& p) { p.header["E"]["dtype"] = "I8"; }, {"tensor E: dtype", "I8", "U8"}},
       {"A as deep as B",
        [](Parts& p) {
          p.header["A"]["shape"] = {2, 3, 16};
        },
        {"tensor A: shape", "[2, 3, 16]", "[T, M, K/2] = [2, 3, 8]"}},
-      {"E as deep as B",
-       [](Parts& p) {
-         p.header["E"]["shape"] = {2, 3, 16};
-       },
-       {"tensor E: shape", "[2, 3, 8]"}},
-      {"B as deep as A",
-       [](Parts& p) {
-         p.header["B"]["shape"] = {2, 8, 2};
-       },
-       {"tensor B: shape", "[2, 16, 2]"}},
-      {"unknown tensor", [](Parts& p) { p.header["F"] = p.header["E"]; }, {"A, E, B, C and D"}},
+      {"unknown tensor", [](Parts& p) { p.header["F"] = p.header["E"]; }, {"A, E, B, C, D"}},
       {"outside the group",
        [&](Parts& p) { position(p, 1) = 4; },
-       {"tensor E: data: [0, 0, 0] on: 0, 4; right would be ascending positions from 0 to 3"}},
-      {"a byte beyond any", [&](Parts& p) { position(p, 47) = '\xff'; }, {"tensor E: data: [1, 2, 6] on: 2, 255"}},
+       {"tensor E: data: [0, 0, 0] on: 0, 4; expected ascending positions from 0 to 3"}},
       {"descending",
        [&](Parts& p) {
          position(p, 30) = 3;
          position(p, 31) = 0;
        },
-       {"tensor E: data: [1, 0, 6] on: 3, 0; right would be ascending"}},
+       {"tensor E: data: [1, 0, 6] on: 3, 0; expected ascending"}},
       {"twice the same", [&](Parts& p) { position(p, 8) = 3; }, {"tensor E: data: [0, 1, 0] on: 3, 3"}},
   };
   write_bytes(path_, good_sparse_parts().bytes());
-  ASSERT_EQ(refusal(path_), "");
+  ASSERT_EQ(read_refusal(path_), "");
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
     Parts parts = good_sparse_parts();
     row.spoil(parts);
     write_bytes(path_, parts.bytes());
-    expect_refusal(path_, row.expected);
+    expect_line(read_refusal(path_), path_, row.expected);
   }
   // mma.sp without ordered metadata takes any two.
   Parts parts = good_sparse_parts("mma.sp");
   position(parts, 30) = 3;
   position(parts, 31) = 0;
   write_bytes(path_, parts.bytes());
-  EXPECT_EQ(refusal(path_), "");
+  EXPECT_EQ(read_refusal(path_), "");
   position(parts, 31) = 3;
   write_bytes(path_, parts.bytes());
-  expect_refusal(path_, {"tensor E: data: [1, 0, 6] on: 3, 3; right would be different positions from 0 to 3"});
+  expect_line(read_refusal(path_), path_,
+              {"tensor E: data: [1, 0, 6] on: 3, 3; expected different positions from 0 to 3"});
 }
 
 /// Of tf32 one of two is stored, of 4-bit integers two pairs of four.
@@ -642,12 +480,12 @@ TEST_F(VectorFile, RefusesPositionsByTheFormatsGroups) {
     const Tiles blank = make_operands(*find_instruction(instruction), 1, 2, 1);
     vectors.tiles.e = blank.e;
     write_vectors(path_, vectors);
-    std::string bytes = read_bytes(path_);
+    std::string bytes = contents(path_);
     const std::size_t data = bytes.size() - vectors.tiles.d.bytes().size() - vectors.tiles.c.bytes().size() -
                              vectors.tiles.b.bytes().size() - vectors.tiles.e.size();
     bytes[data + at] = static_cast<char>(position);
     write_bytes(path_, bytes);
-    const std::string message = refusal(path_);
+    const std::string message = read_refusal(path_);
     vectors.tiles.e.set(at, position);
     if (message.empty())
       EXPECT_NO_THROW(write_vectors(path_, vectors));
@@ -657,7 +495,7 @@ TEST_F(VectorFile, RefusesPositionsByTheFormatsGroups) {
   };
   const char* tf32 = "mma.sp.m16n8k8.f32.tf32.tf32.f32";
   EXPECT_EQ(refused(tf32, 3, 1), "");
-  EXPECT_NE(refused(tf32, 3, 2).find("tensor E: data: [0, 0, 3] on: 2; right would be 0 or 1"), std::string::npos);
+  EXPECT_NE(refused(tf32, 3, 2).find("tensor E: data: [0, 0, 3] on: 2; expected 0 or 1"), std::string::npos);
   const char* s4 = "mma.sp::ordered_metadata.m16n8k64.s32.s4.s4.s32";
   EXPECT_EQ(refused(s4, 5, 1), "");
   for (const auto& [at, position] : {std::pair{5, 2}, {4, 1}, {6, 0}, {7, 8}, {6, 3}}) {
@@ -684,7 +522,6 @@ TEST_F(VectorFile, RefusesBadContainers) {
   };
   const std::vector<Row> rows = {
       {"empty", "", {"header length", "0 bytes", "8-byte"}},
-      {"7 bytes", std::string(7, '\1'), {"header length", "7 bytes"}},
       {"header past the end",
        little_endian(text.size() + 1) + text,
        {"header length", "at most", "(what follows in the file)"}},
@@ -692,43 +529,24 @@ TEST_F(VectorFile, RefusesBadContainers) {
       {"long header",
        good.with_header(text + std::string(1 << 20, ' ')),
        {"header length", "1048576 (the longest header that tcnum reads)"}},
-      {"no header", good.with_header(""), {"header: byte 1: no JSON: parse error"}},
       {"not JSON", good.with_header("{hello}"), {"header: byte 2: no JSON: parse error"}},
       {"an array", good.with_header("[]"), {"header: ", "JSON object"}},
-      {"text after the object", good.with_header(text + "x"), {"header: byte"}},
       {"zero after the object", good.with_header(text + std::string(8, '\0')), {"header: byte", "is zero"}},
-      {"byte order mark", good.with_header("\xef\xbb\xbf" + text), {"header: "}},
       {"not UTF-8", good.with_header("{\"\xff\":1," + rest), {"header: byte 3: no JSON: parse error"}},
-      {"huge number", good.with_header("{\"x\":1e999," + rest), {"header: ", "number"}},
       {"nested deeply", good.with_header(deep), {"header: is nested deeper than 3"}},
       {"tensor twice", good.with_header("{\"A\":{}," + rest), {R"(header: "A": this key appears twice)"}},
-      {"dtype twice",
-       good.with_header(R"({"A":{"dtype":"F16","dtype":"F16"}})"),
-       {R"(header: "A"."dtype": this key appears twice)"}},
-      {"metadata twice",
-       good.with_header(R"({"__metadata__":{"arch":"a","arch":"a"}})"),
-       {R"(header: "__metadata__"."arch": this key appears twice)"}},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
     write_bytes(path_, row.bytes);
-    expect_refusal(path_, row.expected);
+    expect_line(read_refusal(path_), path_, row.expected);
   }
 }
 
 TEST_F(VectorFile, AcceptsAPaddedHeader) {
   const Parts good = good_parts();
   write_bytes(path_, good.with_header(good.header.dump() + "   "));
-  EXPECT_EQ(refusal(path_), "");
-}
-
-TEST_F(VectorFile, RefusesWhatIsNoFile) {
-  expect_refusal(path_, {"cannot be read", "No such file"});
-  expect_refusal(folder_.string(), {"cannot be read", "Is a directory"});
-  expect_refusal("/dev/zero", {"cannot be read", "not a regular file"});
-  const std::string pipe = (folder_ / "pipe").string();
-  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  expect_refusal(pipe, {"cannot be read", "not a regular file"});
+  EXPECT_EQ(read_refusal(path_), "");
 }
 
 /// Any damage is read or refused: it never crashes, hangs, or throws anything else.
@@ -752,7 +570,7 @@ TEST_F(VectorFile, SurvivesDamage) {
     if (*rc::gen::inRange(0, 4) == 0) bytes.resize(*rc::gen::inRange<std::size_t>(0, bytes.size()));
     write_bytes(path_, bytes);
     const bool results_required = *rc::gen::arbitrary<bool>();
-    const std::string message = refusal(path_, results_required);
+    const std::string message = read_refusal(path_, results_required);
     RC_CLASSIFY(message.empty(), "read");
     RC_ASSERT(message.find('\n') == std::string::npos);
     RC_ASSERT(message.empty() || message.starts_with(path_ + ": "));
@@ -775,7 +593,7 @@ TEST_F(VectorFile, SurvivesStrangeValues) {
     const auto value = *rc::gen::inRange<std::size_t>(0, values.size());
     parts.header[ordered_json::json_pointer(place)] = values[value];
     write_bytes(path_, parts.bytes());
-    const std::string message = refusal(path_);
+    const std::string message = read_refusal(path_);
     RC_ASSERT(message.empty() || message.starts_with(path_ + ": "));
   }));
 }
@@ -783,14 +601,7 @@ TEST_F(VectorFile, SurvivesStrangeValues) {
 // --- Writing ----------------------------------------------------------------------------------------------------
 
 std::string write_refusal(const std::string& path, const Vectors& vectors) {
-  try {
-    write_vectors(path, vectors);
-    return "";
-  } catch (const InputError& error) {
-    return error.what();
-  } catch (const UnavailableError& error) {
-    return error.what();
-  }
+  return refusal([&] { write_vectors(path, vectors); });
 }
 
 TEST_F(VectorFile, RefusesImpossiblePaths) {
@@ -829,68 +640,10 @@ TEST_F(VectorFile, RefusesTilesOfAnotherInstruction) {
   EXPECT_TRUE(files().empty());
 }
 
-TEST_F(VectorFile, WritesThroughASymbolicLink) {
-  const Vectors vectors = random_vectors(*find_instruction(kInstruction), 1, 1, 1);
-  const std::string link = (folder_ / "link").string();
-  write_bytes(path_, "old");
-  fs::create_symlink(path_, link);
-  write_vectors(link, vectors);
-  EXPECT_TRUE(fs::is_symlink(link));
-  expect_equal(read_vectors(path_), vectors);
-}
-
-/// Limits the size of files, as a full disk would, for its life.
-class FullDisk {
- public:
-  explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    getrlimit(RLIMIT_FSIZE, &limit_);
-    const rlimit lower = {bytes, limit_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &lower);
-  }
-  FullDisk(const FullDisk&) = delete;
-  FullDisk& operator=(const FullDisk&) = delete;
-  ~FullDisk() {
-    setrlimit(RLIMIT_FSIZE, &limit_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit limit_ = {};
-  void (*handler_)(int);
-};
-
-TEST_F(VectorFile, AFullDiskLeavesTheOldFile) {
-  const Instruction& instruction = *find_instruction(kInstruction);
-  write_vectors(path_, random_vectors(instruction, 1, 1, 1));
-  const std::string before = read_bytes(path_);
-  const Vectors larger = random_vectors(instruction, 100, 16, 8);
-  // In the header, in the data, and in what is left in the buffer at the end.
-  for (const rlim_t limit : {rlim_t{0}, rlim_t{100}, rlim_t{20'000}, rlim_t{170'000}}) {
-    SCOPED_TRACE(limit);
-    std::string message;
-    {
-      const FullDisk full(limit);
-      message = write_refusal(path_, larger);
-    }
-    EXPECT_EQ(message, path_ + ": cannot be written: File too large");
-    EXPECT_EQ(read_bytes(path_), before);
-    EXPECT_EQ(files(), std::vector<std::string>{"v.safetensors"});
-  }
-}
-
 TEST(Tiles, RefuseSizesBeyondMemory) {
   const std::size_t huge = std::size_t{1} << 40;
   EXPECT_THROW(make_tiles(FormatId::fp16, FormatId::fp16, FormatId::fp32, FormatId::fp32, huge, huge, 1, 16),
                std::length_error);
-}
-
-TEST(Tiles, StartAtZero) {
-  const Tiles tiles = make_tiles(FormatId::fp8e4m3, FormatId::fp8e5m2, FormatId::fp16, FormatId::fp32, 2, 3, 5, 7);
-  EXPECT_EQ(tiles.size(), 30u);
-  EXPECT_EQ(tiles.a, Codes(1, 42));
-  EXPECT_EQ(tiles.b, Codes(1, 70));
-  EXPECT_EQ(tiles.c, Codes(2, 30));
-  EXPECT_EQ(tiles.d, Codes(4, 30));
 }
 
 }  // namespace

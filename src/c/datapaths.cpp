@@ -39,17 +39,15 @@ using namespace tcnum;
 
 tcnum_status tcnum_datapath_find(const char* arch_name, const char* instruction, const char* account,
                                  tcnum_datapath** datapath) {
-  return guarded([&] {
-    tcnum_datapath*& result = result_of(datapath, "datapath");
+  return handed_back(datapath, "datapath", [&] {
     const ArchId id = arch_of(arch_name);
-    result = new tcnum_datapath(account_named(accounts_of(id, instruction_of(id, instruction)), account));
+    return new tcnum_datapath(account_named(accounts_of(id, instruction_of(id, instruction)), account));
   });
 }
 
 tcnum_status tcnum_datapath_at(const char* arch_name, const char* instruction, size_t index,
                                tcnum_datapath** datapath) {
-  return guarded([&] {
-    tcnum_datapath*& result = result_of(datapath, "datapath");
+  return handed_back(datapath, "datapath", [&] {
     const ArchId id = arch_of(arch_name);
     const Instruction& in = instruction_of(id, instruction);
     std::vector<CatalogueEntry> accounts = accounts_of(id, in);
@@ -57,14 +55,13 @@ tcnum_status tcnum_datapath_at(const char* arch_name, const char* instruction, s
       throw InputError(fmt::format("index: is {}; expected a number below {}, the accounts of {} on {}", index,
                                    accounts.size(), in.name(), arch(id).name));
     }
-    result = new tcnum_datapath(std::move(accounts[index]));
+    return new tcnum_datapath(std::move(accounts[index]));
   });
 }
 
 tcnum_status tcnum_datapath_from_json(const char* json, tcnum_datapath** datapath) {
-  return guarded([&] {
-    tcnum_datapath*& result = result_of(datapath, "datapath");
-    result = new tcnum_datapath(
+  return handed_back(datapath, "datapath", [&] {
+    return new tcnum_datapath(
         datapath_from_json(parse_json(text_of(json, "json", "a datapath in JSON"), "datapath"), "datapath"));
   });
 }
@@ -84,10 +81,8 @@ tcnum_status tcnum_datapath_read(const char* path, tcnum_datapath** datapath) {
 }
 
 tcnum_status tcnum_datapath_to_json(const tcnum_datapath* datapath, char** json) {
-  return guarded([&] {
-    char*& result = result_of(json, "json");
-    result = new_text(to_json(required(datapath, "datapath", "a datapath").datapath).dump(2));
-  });
+  return handed_back(json, "json",
+                     [&] { return new_text(to_json(required(datapath, "datapath", "a datapath").datapath).dump(2)); });
 }
 
 tcnum_status tcnum_datapath_describe(const tcnum_datapath* datapath, tcnum_datapath_info* to) {

@@ -106,20 +106,18 @@ tcnum_status tcnum_verify(const tcnum_tiles* tiles, const tcnum_datapath* datapa
 
 tcnum_status tcnum_diff(const tcnum_datapath* one, const char* one_name, const tcnum_datapath* other,
                         const char* other_name, uint64_t seed, char** json) {
-  return guarded([&] {
-    char*& result = result_of(json, "json");
+  return handed_back(json, "json", [&] {
     const auto side = [](const tcnum_datapath* given, const char* what, const char* name) {
       const tcnum_datapath& of = required(given, what, "a datapath");
       return DiffSide{name == nullptr ? "" : name, of.origin, &of.datapath};
     };
     const DiffSide x = side(one, "one", one_name), y = side(other, "other", other_name);
-    result = new_text(diff_document(diff(*x.datapath, *y.datapath, {.seed = seed}), x, y).dump(2));
+    return new_text(diff_document(diff(*x.datapath, *y.datapath, {.seed = seed}), x, y).dump(2));
   });
 }
 
 tcnum_status tcnum_explain(const tcnum_tiles* tiles, size_t index, const tcnum_datapath* datapath, char** text) {
-  return guarded([&] {
-    char*& result = result_of(text, "text");
+  return handed_back(text, "text", [&] {
     const tcnum_tiles& of = required(tiles, "tiles", "tiles");
     const std::size_t results = of.vectors.tiles.size();
     if (index >= results) {
@@ -127,6 +125,6 @@ tcnum_status tcnum_explain(const tcnum_tiles* tiles, size_t index, const tcnum_d
           fmt::format("index: is {}; expected a number below {}, the results of the tiles", index, results));
     }
     const Chosen chosen(of, datapath);
-    result = new_text(explain_text(chosen->datapath, problem_at(problems_of(of), index)));
+    return new_text(explain_text(chosen->datapath, problem_at(problems_of(of), index)));
   });
 }

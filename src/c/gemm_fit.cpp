@@ -73,8 +73,7 @@ using namespace tcnum;
 
 tcnum_status tcnum_fit_gemm(const tcnum_gemm_subject* subject, tcnum_multiply multiply, void* user,
                             const tcnum_gemm_fit_options* options, char** json) {
-  return guarded([&] {
-    char*& result = result_of(json, "json");
+  return handed_back(json, "json", [&] {
     const GemmSubject of = subject_of(subject);
     if (multiply == nullptr) throw InputError("multiply: is NULL; expected a function that writes D's codes");
     const GemmFitOptions how = fit_options_of(options);
@@ -89,19 +88,18 @@ tcnum_status tcnum_fit_gemm(const tcnum_gemm_subject* subject, tcnum_multiply mu
     std::optional<EpilogueFit> epilogue;
     const tcnum_multiply_and_add add = options_of(options, "options").multiply_and_add;
     if (add != nullptr && fit.verdict != Verdict::unexplained) epilogue = epilogue_of(of, fit.plan, add, user, how);
-    result = new_text(gemm_fit_document(fit, of, epilogue ? &*epilogue : nullptr).dump(2));
+    return new_text(gemm_fit_document(fit, of, epilogue ? &*epilogue : nullptr).dump(2));
   });
 }
 
 tcnum_status tcnum_fit_gemm_matrices(const char* arch_name, const tcnum_view* a, const tcnum_view* b,
                                      const tcnum_view* d, const tcnum_gemm_fit_options* options, char** json) {
-  return guarded([&] {
-    char*& result = result_of(json, "json");
+  return handed_back(json, "json", [&] {
     const std::string_view name = arch(arch_of(arch_name)).name;
     const MatrixView a_view = view_of(a, "a"), b_view = view_of(b, "b"), d_view = view_of(d, "d");
     const GemmFit fit = fit_gemm(name, a_view, b_view, d_view, fit_options_of(options));
     const GemmSubject of = {std::string(name), a_view.format(),  b_view.format(), d_view.format(),
                             a_view.rows(),     b_view.columns(), a_view.columns()};
-    result = new_text(gemm_fit_document(fit, of).dump(2));
+    return new_text(gemm_fit_document(fit, of).dump(2));
   });
 }

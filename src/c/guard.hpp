@@ -1,6 +1,9 @@
 // Turns each exception into a status and a message, so that none reaches callers in C.
 #pragma once
 
+#include <string_view>
+
+#include "arguments.hpp"
 #include "tcnum/tcnum.h"
 
 namespace tcnum {
@@ -19,6 +22,15 @@ tcnum_status guarded(const Call& call) noexcept {
   } catch (...) {
     return keep_failure();
   }
+}
+
+/// A call that hands back what `make` makes through `to`, which holds NULL until it has succeeded.
+template <class T, class Make>
+tcnum_status handed_back(T** to, std::string_view argument, const Make& make) noexcept {
+  return guarded([&] {
+    T*& result = result_of(to, argument);
+    result = make();
+  });
 }
 
 }  // namespace tcnum

@@ -1,5 +1,4 @@
 // Describes formats, and converts numbers to codes and back.
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -30,38 +29,34 @@ tcnum_format_info info_of(const Format& f) {
   return info;
 }
 
-Rounding rounding_of(const char* name) {
-  if (name == nullptr) return Rounding::nearest_even;
-  if (const auto mode = find_rounding(name)) return *mode;
-  throw InputError(fmt::format("rounding: {} is unknown; expected nearest_even, nearest_away, toward_zero, up or down",
-                               in_quotes(name)));
-}
+/// The names of values, the first of which NULL stands for. Overflow::wrap is left out: it is a rule of accumulators of
+/// integers.
+template <class Value>
+struct Named {
+  std::string_view name;
+  Value value;
+};
+constexpr Named<Rounding> kRoundings[] = {{"nearest_even", Rounding::nearest_even},
+                                          {"nearest_away", Rounding::nearest_away},
+                                          {"toward_zero", Rounding::toward_zero},
+                                          {"up", Rounding::up},
+                                          {"down", Rounding::down}};
+constexpr Named<Overflow> kOverflows[] = {
+    {"ieee", Overflow::ieee}, {"infinity", Overflow::infinity}, {"max_finite", Overflow::max_finite}};
+constexpr Named<NonFinite> kNonFinite[] = {{"ieee", NonFinite::ieee},
+                                           {"nan_all_ones", NonFinite::nan_all_ones},
+                                           {"nan_negative_zero", NonFinite::nan_negative_zero},
+                                           {"none", NonFinite::none}};
 
-/// Overflow::wrap is left out: it is a rule of accumulators of integers.
-constexpr std::array<std::pair<std::string_view, Overflow>, 3> kOverflows = {
-    {{"ieee", Overflow::ieee}, {"infinity", Overflow::infinity}, {"max_finite", Overflow::max_finite}}};
-
-Overflow overflow_of(const char* name) {
-  if (name == nullptr) return Overflow::ieee;
-  for (const auto& [text, overflow] : kOverflows) {
-    if (text == name) return overflow;
+template <class Value, std::size_t count>
+Value value_of(const char* name, const Named<Value> (&names)[count], std::string_view argument) {
+  if (name == nullptr) return names[0].value;
+  std::string known;
+  for (const auto& [text, value] : names) {
+    if (text == name) return value;
+    known.append(known.empty() ? "" : ", ").append(text);
   }
-  throw InputError(fmt::format("overflow: {} is unknown; expected ieee, infinity or max_finite", in_quotes(name)));
-}
-
-constexpr std::array<std::pair<std::string_view, NonFinite>, 4> kNonFinite = {
-    {{"ieee", NonFinite::ieee},
-     {"nan_all_ones", NonFinite::nan_all_ones},
-     {"nan_negative_zero", NonFinite::nan_negative_zero},
-     {"none", NonFinite::none}}};
-
-NonFinite non_finite_of(const char* name) {
-  if (name == nullptr) return NonFinite::ieee;
-  for (const auto& [text, kind] : kNonFinite) {
-    if (text == name) return kind;
-  }
-  throw InputError(fmt::format("non_finite: {} is unknown; expected ieee, nan_all_ones, nan_negative_zero or none",
-                               in_quotes(name)));
+  throw InputError(fmt::format("{}: {} is unknown; expected one of {}", argument, in_quotes(name), known));
 }
 
 void check_bytes(std::size_t bytes, std::size_t count, const Format& f) {
@@ -73,7 +68,8 @@ void check_bytes(std::size_t bytes, std::size_t count, const Format& f) {
 }
 
 OutputRule output_rule(const Format& f, const char* rounding, const char* overflow) {
-  return {f.id, rounding_of(rounding), overflow_of(overflow), f.non_finite == NonFinite::none ? 0 : nan_code(f)};
+  return {f.id, value_of(rounding, kRoundings, "rounding"), value_of(overflow, kOverflows, "overflow"),
+          f.non_finite == NonFinite::none ? 0 : nan_code(f)};
 }
 
 /// The address that codes are written to.
@@ -146,7 +142,7 @@ tcnum_status tcnum_format_define(const char* name, int exponent_bits, int fracti
                   exponent_bits,
                   fraction_bits,
                   bias,
-                  non_finite_of(non_finite),
+                  value_of(non_finite, kNonFinite, "non_finite"),
                   is_signed != 0};
     if (bias == TCNUM_USUAL_BIAS) own.bias = usual_bias(exponent_bits);
     const FormatId id = own_format(own);

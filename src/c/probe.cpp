@@ -104,18 +104,16 @@ using namespace tcnum;
 
 tcnum_status tcnum_probe(const char* arch_name, const char* instruction, tcnum_oracle oracle, void* user,
                          const tcnum_probe_options* options, char** json) {
-  return guarded([&] {
-    char*& result = result_of(json, "json");
+  return handed_back(json, "json", [&] {
     const ArchId id = arch_of(arch_name);
     const Instruction& in = instruction_of(id, instruction);
-    result = new_text(probe({in, &in, id}, oracle, user, options));
+    return new_text(probe({in, &in, id}, oracle, user, options));
   });
 }
 
 tcnum_status tcnum_probe_dot(const tcnum_dot* dot, tcnum_oracle oracle, void* user, const tcnum_probe_options* options,
                              char** json) {
-  return guarded([&] {
-    char*& result = result_of(json, "json");
+  return handed_back(json, "json", [&] {
     const auto given = options_of(&required(dot, "dot", "the dot product to be probed"), "dot");
     const auto id_of = [](const char* name, std::string_view argument) { return format_of(name, argument).id; };
     const FormatId a = id_of(given.a, "dot->a"), d = id_of(given.d, "dot->d");
@@ -134,13 +132,12 @@ tcnum_status tcnum_probe_dot(const tcnum_dot* dot, tcnum_oracle oracle, void* us
     } else if (given.scale_format != nullptr) {
       throw InputError("dot->scale_block: is 0; expected the number of products that share a scale, such as 32");
     }
-    result = new_text(probe({make_dot(d, a, b, c, as_int("k", given.k), scales), nullptr, {}}, oracle, user, options));
+    return new_text(probe({make_dot(d, a, b, c, as_int("k", given.k), scales), nullptr, {}}, oracle, user, options));
   });
 }
 
 tcnum_status tcnum_probe_tiles(const tcnum_tiles* tiles, const tcnum_probe_options* options, char** json) {
-  return guarded([&] {
-    char*& result = result_of(json, "json");
+  return handed_back(json, "json", [&] {
     const tcnum_tiles& of = required(tiles, "tiles", "tiles with results");
     if (of.instruction == nullptr) throw InputError("tiles: are of a datapath alone; expected tiles of an instruction");
     check_written(of);
@@ -153,6 +150,6 @@ tcnum_status tcnum_probe_tiles(const tcnum_tiles* tiles, const tcnum_probe_optio
     }
     Fit fit(*of.instruction, nullptr, fit_options_of(given));
     fit.add_recorded(dot_problems(vectors.tiles, vectors.metadata));
-    result = new_text(document_of(fit, *find_arch(vectors.arch), std::move(source)));
+    return new_text(document_of(fit, *find_arch(vectors.arch), std::move(source)));
   });
 }

@@ -159,65 +159,59 @@ tcnum_status tcnum_plan_at(size_t index, tcnum_plan_info* to) {
 }
 
 tcnum_status tcnum_plan_find(const char* name, const char* operands, const char* output, tcnum_plan** plan) {
-  return guarded([&] {
-    tcnum_plan*& result = result_of(plan, "plan");
+  return handed_back(plan, "plan", [&] {
     const std::string_view text = text_of(name, "name", "the name of a plan");
     const FormatId id = format_of(operands, "operands").id;
     const auto output_id = output == nullptr ? std::nullopt : std::optional(format_of(output, "output").id);
-    result = new tcnum_plan{named_plan(text, id, output_id)};
+    return new tcnum_plan{named_plan(text, id, output_id)};
   });
 }
 
 tcnum_status tcnum_plan_of_cublaslt(const tcnum_cublaslt_configuration* configuration, tcnum_plan** plan) {
-  return guarded([&] {
-    tcnum_plan*& result = result_of(plan, "plan");
+  return handed_back(plan, "plan", [&] {
     const auto given =
         options_of(&required(configuration, "configuration", "the configuration of an algorithm"), "configuration");
-    result = new tcnum_plan{cublaslt_plan({.a = format_of(given.a, "configuration->a").id,
-                                           .b = format_of(given.b, "configuration->b").id,
-                                           .d = format_of(given.d, "configuration->d").id,
-                                           .k = given.k,
-                                           .fast_accumulation = given.fast_accumulation != 0,
-                                           .id = given.id,
-                                           .stages = given.stages,
-                                           .split_k = given.split_k,
-                                           .reduction = given.reduction,
-                                           .custom = given.custom,
-                                           .a_k_outermost = given.a_k_outermost != 0,
-                                           .b_k_outermost = given.b_k_outermost != 0,
-                                           .a_lead = given.a_lead,
-                                           .b_lead = given.b_lead,
-                                           .m = given.m,
-                                           .n = given.n,
-                                           .has_epilogue = given.has_epilogue != 0,
-                                           .adds_to_d = given.adds_to_d != 0,
-                                           .tile = given.tile,
-                                           .cluster = given.cluster,
-                                           .swizzle = given.swizzle,
-                                           .workspace = given.workspace,
-                                           .clusters_at_once = given.clusters_at_once})};
+    return new tcnum_plan{cublaslt_plan({.a = format_of(given.a, "configuration->a").id,
+                                         .b = format_of(given.b, "configuration->b").id,
+                                         .d = format_of(given.d, "configuration->d").id,
+                                         .k = given.k,
+                                         .fast_accumulation = given.fast_accumulation != 0,
+                                         .id = given.id,
+                                         .stages = given.stages,
+                                         .split_k = given.split_k,
+                                         .reduction = given.reduction,
+                                         .custom = given.custom,
+                                         .a_k_outermost = given.a_k_outermost != 0,
+                                         .b_k_outermost = given.b_k_outermost != 0,
+                                         .a_lead = given.a_lead,
+                                         .b_lead = given.b_lead,
+                                         .m = given.m,
+                                         .n = given.n,
+                                         .has_epilogue = given.has_epilogue != 0,
+                                         .adds_to_d = given.adds_to_d != 0,
+                                         .tile = given.tile,
+                                         .cluster = given.cluster,
+                                         .swizzle = given.swizzle,
+                                         .workspace = given.workspace,
+                                         .clusters_at_once = given.clusters_at_once})};
   });
 }
 
 tcnum_status tcnum_plan_from_json(const char* json, tcnum_plan** plan) {
-  return guarded([&] {
-    tcnum_plan*& result = result_of(plan, "plan");
-    result = new tcnum_plan{plan_from_json(parse_json(text_of(json, "json", "a plan in JSON"), "plan"), "plan")};
+  return handed_back(plan, "plan", [&] {
+    return new tcnum_plan{plan_from_json(parse_json(text_of(json, "json", "a plan in JSON"), "plan"), "plan")};
   });
 }
 
 tcnum_status tcnum_plan_read(const char* path, tcnum_plan** plan) {
-  return guarded([&] {
-    tcnum_plan*& result = result_of(plan, "plan");
-    result = new tcnum_plan{read_plan(std::string(text_of(path, "path", "the path of a plan")))};
+  return handed_back(plan, "plan", [&] {
+    return new tcnum_plan{read_plan(std::string(text_of(path, "path", "the path of a plan")))};
   });
 }
 
 tcnum_status tcnum_plan_to_json(const tcnum_plan* plan, char** json) {
-  return guarded([&] {
-    char*& result = result_of(json, "json");
-    result = new_text(plan_to_json(required(plan, "plan", "a plan").plan).dump(2));
-  });
+  return handed_back(json, "json",
+                     [&] { return new_text(plan_to_json(required(plan, "plan", "a plan").plan).dump(2)); });
 }
 
 void tcnum_plan_free(tcnum_plan* plan) { delete plan; }
@@ -240,8 +234,7 @@ tcnum_status tcnum_gemm(const tcnum_plan* plan, const tcnum_view* a, const tcnum
 tcnum_status tcnum_explain_gemm(const tcnum_plan* plan, const tcnum_plan* other, const tcnum_view* a,
                                 const tcnum_view* b, const tcnum_gemm_options* options, size_t row, size_t column,
                                 char** text) {
-  return guarded([&] {
-    char*& result = result_of(text, "text");
+  return handed_back(text, "text", [&] {
     const MatrixView a_view = view_of(a, "a"), b_view = view_of(b, "b");
     GemmArguments given(options);
     std::vector<ExplainedElement> elements;
@@ -251,14 +244,13 @@ tcnum_status tcnum_explain_gemm(const tcnum_plan* plan, const tcnum_plan* other,
     };
     add(required(plan, "plan", "a plan").plan, "plan");
     if (other != nullptr) add(other->plan, "other");
-    result = new_text(element_text(elements));
+    return new_text(element_text(elements));
   });
 }
 
 tcnum_status tcnum_gemm_error(const tcnum_view* d, const tcnum_view* a, const tcnum_view* b,
                               const tcnum_gemm_options* options, char** json) {
-  return guarded([&] {
-    char*& result = result_of(json, "json");
+  return handed_back(json, "json", [&] {
     const MatrixView d_view = view_of(d, "d"), a_view = view_of(a, "a"), b_view = view_of(b, "b");
     GemmArguments given(options);
     const GemmInputs inputs = given.inputs();
@@ -269,6 +261,6 @@ tcnum_status tcnum_gemm_error(const tcnum_view* d, const tcnum_view* a, const tc
                                    .k = a_view.columns(),
                                    .alpha = inputs.alpha,
                                    .beta = inputs.factor_of_c()};
-    result = new_text(gemm_error_document(report, compared).dump(2));
+    return new_text(gemm_error_document(report, compared).dump(2));
   });
 }

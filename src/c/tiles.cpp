@@ -1,4 +1,5 @@
 // Makes, reads and writes handles of tiles: their codes and their metadata.
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <memory>
@@ -9,33 +10,16 @@
 #include "guard.hpp"
 #include "handles.hpp"
 #include "io/printable.hpp"
+#include "src/files/problem_fields.hpp"
+#include "src/oracles/datapath_oracle.hpp"
 #include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {
 namespace {
 
-/// A tensor of the tiles, as the caller names it.
-struct NamedTensor {
-  std::string_view name;
-  Codes* codes;
-  FormatId format;
-  std::array<std::size_t, 3> shape;
-};
-
 /// All tensors that the tiles have.
-std::vector<NamedTensor> tensors_of(tcnum_tiles& of) {
-  Tiles& t = of.vectors.tiles;
-  std::vector<NamedTensor> tensors = {{"A", &t.a, t.a_format, {t.count, t.m, t.a_depth()}},
-                                      {"B", &t.b, t.b_format, {t.count, t.k, t.n}},
-                                      {"C", &t.c, t.c_format, {t.count, t.m, t.n}},
-                                      {"D", &t.d, t.d_format, {t.count, t.m, t.n}}};
-  if (t.sparse_group != 0) tensors.push_back({"E", &t.e, FormatId::u8, {t.count, t.m, t.a_depth()}});
-  if (t.scale_block != 0) {
-    const std::size_t blocks = t.k / static_cast<std::size_t>(t.scale_block);
-    tensors.push_back({"SA", &t.sa, of.scale_format, {t.count, t.m, blocks}});
-    tensors.push_back({"SB", &t.sb, of.scale_format, {t.count, blocks, t.n}});
-  }
-  return tensors;
+std::vector<ProblemField> tensors_of(const tcnum_tiles& of) {
+  return problem_fields(of.vectors.tiles, of.scale_format);
 }
 
 void check_extents(std::size_t count, std::size_t m, std::size_t n) {
@@ -65,12 +49,10 @@ std::string checked_value(std::string_view key, std::string_view value) {
 
 void check_written(const tcnum_tiles& of) {
   const Tiles& t = of.vectors.tiles;
-  check_codes(t.a.bytes(), format(t.a_format), "tiles: A");
-  check_codes(t.b.bytes(), format(t.b_format), "tiles: B");
-  check_codes(t.c.bytes(), format(t.c_format), "tiles: C");
-  check_codes(t.d.bytes(), format(t.d_format), "tiles: D");
-  check_codes(t.sa.bytes(), format(of.scale_format), "tiles: SA");
-  check_codes(t.sb.bytes(), format(of.scale_format), "tiles: SB");
+  for (const ProblemField& each : tensors_of(of)) {
+    if (each.codes != &Tiles::e)
+      check_codes((t.*each.codes).bytes(), format(each.format_id), fmt::format("tiles: {}", each.tensor()));
+  }
   if (t.sparse_group == 0) return;
   const std::size_t first = first_illegal_group(*of.instruction, t.e);
   if (first == t.e.size()) return;
@@ -86,8 +68,7 @@ using namespace tcnum;
 
 tcnum_status tcnum_tiles_new(const char* arch_name, const char* instruction, size_t count, size_t m, size_t n,
                              tcnum_tiles** tiles) {
-  return guarded([&] {
-    tcnum_tiles*& result = result_of(tiles, "tiles");
+  return handed_back(tiles, "tiles", [&] {
     const ArchId id = arch_of(arch_name);
     const Instruction& in = instruction_of(id, instruction);
     check_extents(count, m, n);
@@ -97,41 +78,30 @@ tcnum_status tcnum_tiles_new(const char* arch_name, const char* instruction, siz
     made->scale_format = in.scales.format;
     made->vectors.instruction = in.name();
     made->vectors.arch = arch(id).name;
-    result = made.release();
+    return made.release();
   });
 }
 
 tcnum_status tcnum_tiles_of_datapath(const tcnum_datapath* datapath, size_t count, size_t m, size_t n,
                                      tcnum_tiles** tiles) {
-  return guarded([&] {
-    tcnum_tiles*& result = result_of(tiles, "tiles");
+  return handed_back(tiles, "tiles", [&] {
     const Datapath& of = required(datapath, "datapath", "a datapath").datapath;
     check_extents(count, m, n);
-    const Numerics& numerics = of.numerics;
-    const auto k = static_cast<std::size_t>(of.tree.k);
+    const Instruction dot = dot_of(of);
     auto made = std::make_unique<tcnum_tiles>();
-    Tiles& t = made->vectors.tiles;
-    t = make_tiles(numerics.a.format, numerics.b.format, numerics.c.format, numerics.result, count, m, n, k);
-    if (numerics.scales) {
-      const std::size_t blocks = k / static_cast<std::size_t>(numerics.scales->block_k);
-      made->scale_format = numerics.scales->format;
-      t.scale_block = numerics.scales->block_k;
-      const int bytes = format(numerics.scales->format).storage_bytes();
-      t.sa = Codes(bytes, count * m * blocks);
-      t.sb = Codes(bytes, count * blocks * n);
-    }
-    result = made.release();
+    made->vectors.tiles = make_operands(dot, count, m, n);
+    made->scale_format = dot.scales.format;
+    return made.release();
   });
 }
 
 tcnum_status tcnum_tiles_read(const char* path, int without_results, tcnum_tiles** tiles) {
-  return guarded([&] {
-    tcnum_tiles*& result = result_of(tiles, "tiles");
+  return handed_back(tiles, "tiles", [&] {
     auto made = std::make_unique<tcnum_tiles>();
     made->vectors = read_vectors(std::string(text_of(path, "path", "the path of a vector file")), without_results == 0);
     made->instruction = find_instruction(made->vectors.instruction);
     made->scale_format = made->instruction->scales.format;
-    result = made.release();
+    return made.release();
   });
 }
 
@@ -149,20 +119,22 @@ void tcnum_tiles_free(tcnum_tiles* tiles) { delete tiles; }
 
 tcnum_status tcnum_tiles_tensor(tcnum_tiles* tiles, const char* name, tcnum_tensor* to) {
   return guarded([&] {
-    const std::vector<NamedTensor> tensors = tensors_of(required(tiles, "tiles", "tiles"));
+    tcnum_tiles& of = required(tiles, "tiles", "tiles");
+    Tiles& t = of.vectors.tiles;
+    const std::vector<ProblemField> tensors = tensors_of(of);
     std::string known;
-    for (const NamedTensor& each : tensors) known += (known.empty() ? "" : ", ") + std::string(each.name);
+    for (const ProblemField& each : tensors) known += (known.empty() ? "" : ", ") + each.tensor();
     const std::string_view wanted = text_of(name, "name", "one of " + known);
-    const auto found = std::ranges::find(tensors, wanted, &NamedTensor::name);
+    const auto found = std::ranges::find(tensors, wanted, &ProblemField::tensor);
     if (found == tensors.end()) {
       throw InputError(
           fmt::format("name: {} is not a tensor of these tiles; expected one of {}", in_quotes(wanted), known));
     }
     tcnum_tensor tensor = {};
-    tensor.codes = found->codes->bytes().data();
-    tensor.bytes = found->codes->bytes().size();
-    tensor.format = c_name(found->format);
-    std::ranges::copy(found->shape, tensor.shape);
+    tensor.codes = (t.*found->codes).bytes().data();
+    tensor.bytes = (t.*found->codes).bytes().size();
+    tensor.format = c_name(found->format_id);
+    std::ranges::copy(found->shape(t.count, t.m, t.n), tensor.shape);
     hand_back(tensor, to, "tensor");
   });
 }

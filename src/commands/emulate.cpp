@@ -22,8 +22,8 @@ unsigned threads_of(const EmulateOptions& options) {
 
 int run_emulate(const EmulateOptions& options) {
   if (options.serve) return serve_datapath(options);
-  if (options.in.empty()) throw InputError("--in: missing; right would be a vector file with A, B and C, or --serve");
-  if (options.out.empty()) throw InputError("--out: missing; right would be a file to write");
+  if (options.in.empty()) throw InputError("--in: missing; expected a vector file with A, B and C, or --serve");
+  if (options.out.empty()) throw InputError("--out: missing; expected a file to write");
   require_vectors_writable(options.out, options.form);
   VectorsInFile file = read_vectors_in(options.in, {.arch = options.arch,
                                                     .instruction = options.instruction,

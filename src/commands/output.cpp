@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -31,11 +32,7 @@ int stdout_error = 0;
 
 /// What cannot be replaced, a pipe or a device, takes the text as it comes.
 void write_directly(const std::string& path, std::string_view text) {
-  int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0 && errno == ENXIO) {  // somebody may yet come to read what all the work was for
-    complain(fmt::format("{}: waits for a reader of this pipe", printable(path)));
-    descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  }
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) fail_system(path, kAttempt, errno);
   int error = write_all(descriptor, std::as_bytes(std::span(text)));
   if (close(descriptor) != 0 && error == 0) error = errno;
@@ -60,6 +57,21 @@ bool finish_stdout() {
   if (stdout_error == 0 || stdout_error == EPIPE) return true;
   complain("standard output: cannot be written: " + std::generic_category().message(stdout_error));
   return false;
+}
+
+std::vector<std::byte> read_standard_input(std::uint64_t most) {
+  constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
+  std::vector<std::byte> bytes;
+  while (bytes.size() < most) {
+    const std::size_t before = bytes.size();
+    bytes.resize(before + static_cast<std::size_t>(std::min(kPiece, most - before)));
+    const ssize_t n = read(STDIN_FILENO, bytes.data() + before, bytes.size() - before);
+    const int error = errno;
+    bytes.resize(before + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    if (n == 0) break;
+    if (n < 0 && error != EINTR) fail_system("standard input", "cannot be read", error);
+  }
+  return bytes;
 }
 
 bool is_file(const std::string& path) {
@@ -120,7 +132,7 @@ void require_folder(const std::string& path) {
 
 void require_no_stdout(const NamedFile& file) {
   const auto& [option, path] = file;
-  if (path == "-") throw InputError(fmt::format("{}: -; right would be a file, or ./- for one of that name", option));
+  if (path == "-") throw InputError(fmt::format("{}: -; expected a file, or ./- for one of that name", option));
 }
 
 void require_different(const std::vector<NamedFile>& written, const std::vector<NamedFile>& read) {

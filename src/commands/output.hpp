@@ -1,6 +1,8 @@
 // Writing results so that a file is never half written, and that standard output takes nothing else with it.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -19,6 +21,10 @@ void say(std::string_view text, std::string_view word, Colour colour);
 /// Whether all that was said could be written; if not, a line on standard error says why. Where whoever read standard
 /// output is gone, nobody is left to be told, and this is no error.
 bool finish_stdout();
+
+/// The next bytes of standard input, fewer than `most` only at its end. They are read in pieces, so that none but those
+/// that come take memory.
+std::vector<std::byte> read_standard_input(std::uint64_t most);
 
 /// Whether the path leads to something that is no folder; not if that cannot be told.
 bool is_file(const std::string& path);

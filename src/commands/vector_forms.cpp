@@ -1,12 +1,7 @@
 #include "vector_forms.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <memory>
-
-#include "io/failures.hpp"
 #include "io/input_file.hpp"
 #include "io/replacement_file.hpp"
 #include "output.hpp"
@@ -32,29 +27,21 @@ VectorForm vector_form(std::string_view option, const std::string& path, std::st
     found.text = find_text_form(form);
     if (!found.text) {
       throw InputError(
-          fmt::format("{}: {} is unknown; right would be csv, hex, testfloat, npy or safetensors", form_option, form));
+          fmt::format("{}: {} is unknown; expected csv, hex, testfloat, npy or safetensors", form_option, form));
     }
   }
   if (found.arrays && !names_arrays(path))
-    throw InputError(
-        fmt::format("{}: {}; right would be such as golden.{{}}.npy, as each operand is a file", option, path));
+    throw InputError(fmt::format("{}: {}; expected such as golden.{{}}.npy, as each operand is a file", option, path));
   if (path == kStandard && !found.text)
-    throw InputError(fmt::format("{}: -; right would be a file, or {} csv, hex or testfloat", option, form_option));
+    throw InputError(fmt::format("{}: -; expected a file, or {} csv, hex or testfloat", option, form_option));
   return found;
 }
 
 TextVectors open_text(const std::string& path, TextForm form) {
-  if (path != kStandard) {
-    auto file = std::make_shared<InputFile>(path, "a text of dot products");
-    return {path, form, [file](std::span<char> to) { return file->read_some(to); }};
-  }
-  return {"standard input", form, [](std::span<char> to) {
-            for (;;) {
-              const ssize_t size = ::read(STDIN_FILENO, to.data(), to.size());
-              if (size >= 0) return static_cast<std::size_t>(size);
-              if (errno != EINTR) fail_system("standard input", "cannot be read", errno);
-            }
-          }};
+  constexpr std::size_t kMostBytes = std::size_t{1} << 36;
+  if (path != kStandard) return {path, form, read_text(path, "a text of dot products", kMostBytes)};
+  const std::vector<std::byte> bytes = read_standard_input(kMostBytes);
+  return {"standard input", form, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}};
 }
 
 void write_text_vectors(const std::string& path, TextForm form, const Vectors& vectors,

@@ -17,7 +17,7 @@ namespace {
 /// Of a file without an instruction, the user may not say that it has one.
 void refuse(const std::string& file, const char* key, const char* option, const std::string& said) {
   if (said.empty()) return;
-  throw InputError(fmt::format("{}: __metadata__.{}: missing; right would be {}, as {} says", file, key, said, option));
+  throw InputError(fmt::format("{}: __metadata__.{}: missing; expected {}, as {} says", file, key, said, option));
 }
 
 constexpr std::string_view kIn = "--in", kInForm = "--in-form", kOut = "--out", kForm = "--form";
@@ -36,7 +36,7 @@ VectorsInFile subject_of(const std::string& file, const WantedVectors& wanted, c
     of.be_of(named_datapath(wanted.datapath).datapath);
   } else {
     throw InputError(fmt::format(
-        "{}: does not say of which instruction it is; right would be --arch and --instr, or --datapath alone", file));
+        "{}: does not say of which instruction it is; expected --arch and --instr, or --datapath alone", file));
   }
   return of;
 }
@@ -99,7 +99,7 @@ NamedDatapath datapath_for(const VectorsInFile& of, const std::string& file, con
                            const std::string& account) {
   if (of.arch) return choose_datapath(datapath, *of.arch, *of.instruction, file, account);
   if (!account.empty())
-    throw InputError(fmt::format("--account: {} is of no instruction; right would be --datapath alone", file));
+    throw InputError(fmt::format("--account: {} is of no instruction; expected --datapath alone", file));
   return own_datapath(datapath, *of.instruction);
 }
 

@@ -17,17 +17,6 @@ namespace {
 
 constexpr std::string_view kPlace = "{}";
 
-std::vector<std::size_t> shape_of(const ProblemField& field, std::size_t count, std::size_t m, std::size_t n) {
-  switch (field.of) {
-    case ProblemField::Of::row:
-      return {count, m, field.count};
-    case ProblemField::Of::column:
-      return {count, field.count, n};
-    default:
-      return {count, m, n};
-  }
-}
-
 }  // namespace
 
 std::string array_path(const std::string& path, std::string_view operand) {
@@ -46,7 +35,7 @@ Tiles read_arrays(const std::string& path, const Instruction& instruction, bool 
     StoredTensor array = read_npy(NpyFile(file), field.format_id);
     if (field.codes == &Tiles::a) {
       if (array.shape.size() != 3)
-        Subject{file}.fail("shape", "{} axes; right would be three, [T, M, {}]", array.shape.size(), field.count);
+        Subject{file}.fail("shape", "{} axes; expected three, [T, M, {}]", array.shape.size(), field.count);
       tiles = make_operands(instruction, array.shape[0], array.shape[1], 1);
     }
     if (field.codes == &Tiles::b && array.shape.size() == 3)
@@ -56,9 +45,9 @@ Tiles read_arrays(const std::string& path, const Instruction& instruction, bool 
         wider.e = std::move(tiles.e);
         return wider;
       }();
-    const std::vector<std::size_t> wanted = shape_of(field, tiles.count, tiles.m, tiles.n);
+    const std::vector<std::size_t> wanted = field.shape(tiles.count, tiles.m, tiles.n);
     if (array.shape != wanted || array.column_major) {
-      Subject{file}.fail("shape", "[{}]; right would be [{}], with T and M of a, N of b and K of {}",
+      Subject{file}.fail("shape", "[{}]; expected [{}], with T and M of a, N of b and K of {}",
                          fmt::join(array.shape, ", "), fmt::join(wanted, ", "), instruction.name());
     }
     tiles.*field.codes = std::move(array.codes);
@@ -70,7 +59,7 @@ Tiles read_arrays(const std::string& path, const Instruction& instruction, bool 
 void write_arrays(const std::string& path, const Tiles& tiles, const Instruction& instruction) {
   for (const ProblemField& field : problem_fields(instruction)) {
     write_npy(array_path(path, field.name),
-              {field.format_id, shape_of(field, tiles.count, tiles.m, tiles.n), tiles.*field.codes, false});
+              {field.format_id, field.shape(tiles.count, tiles.m, tiles.n), tiles.*field.codes, false});
   }
 }
 

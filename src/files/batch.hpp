@@ -7,7 +7,7 @@
 
 #include "io/byte_source.hpp"
 #include "safetensors.hpp"
-#include "tcnum/format.hpp"
+#include "tcnum/instruction.hpp"
 #include "tcnum/tiles.hpp"
 
 namespace tcnum {
@@ -22,17 +22,9 @@ std::vector<std::byte> answer_bytes(const Tiles& tiles);
 /// one.
 inline constexpr const char *kScaleFormatKey = "format_scale", *kScaleBlockKey = "scale_block";
 
-/// What a reader expects of a question.
-struct QuestionForm {
-  FormatId a, b, c, d;
-  std::size_t k;         ///< as in tiles
-  int sparse_group = 0;  ///< as in tiles
-  int scale_block = 0;   ///< as in tiles
-  FormatId scale_format = FormatId::ue8m0;
-};
-/// Tiles whose results are all zero. Throws InputError that names the source, the tensor and what would be right,
-/// whatever the bytes are.
-Tiles read_question(const ByteSource& source, const QuestionForm& form);
+/// Tiles whose results are all zero, of an instruction of the table or of make_dot(). Throws InputError that names the
+/// source, the tensor and what was expected, whatever the bytes are.
+Tiles read_question(const ByteSource& source, const Instruction& instruction);
 /// Fills tiles.d; throws likewise. Other tensors than D may be there, and are not looked at.
 void read_answer(const ByteSource& source, Tiles& tiles);
 /// So many bytes an answer has at most: D, what was asked, and room for a header.

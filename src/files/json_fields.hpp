@@ -27,24 +27,24 @@ class JsonFields {
   }
   std::string text(const char* key) const {
     const auto& value = any(key);
-    if (!value.is_string()) fail(key, "right would be a string");
+    if (!value.is_string()) fail(key, "expected a string");
     return value.get<std::string>();
   }
   std::uint64_t whole(const char* key) const {
     const auto& value = any(key);
-    if (!value.is_number_unsigned()) fail(key, "right would be a whole number, 0 or more");
+    if (!value.is_number_unsigned()) fail(key, "expected a whole number, 0 or more");
     return value.get<std::uint64_t>();
   }
   const nlohmann::ordered_json& array(const char* key) const {
     const auto& value = any(key);
-    if (!value.is_array()) fail(key, "right would be an array");
+    if (!value.is_array()) fail(key, "expected an array");
     return value;
   }
   /// "0x…" of at most 64 bits.
   std::uint64_t bits(const nlohmann::ordered_json& value, const std::string& key) const {
     const std::string text = value.is_string() ? value.get<std::string>() : "";
     const auto code = parse_code(text);
-    if (!code) fail(key, "right would be 64 bits as \"0x…\"");
+    if (!code) fail(key, "expected 64 bits as \"0x…\"");
     return *code;
   }
 
@@ -65,7 +65,7 @@ class JsonFields {
 inline nlohmann::ordered_json read_json_file(const std::string& path, std::string_view schema) {
   nlohmann::ordered_json json = read_json(path, fmt::format("JSON of the schema {}", schema));
   if (JsonFields(json, path).text("schema") != schema) {
-    throw InputError(fmt::format("{}: schema: right would be \"{}\"", path, schema));
+    throw InputError(fmt::format("{}: schema: expected \"{}\"", path, schema));
   }
   return json;
 }

@@ -39,17 +39,17 @@ struct Declaration {
 FormatId format_of(const Declaration& declared, std::optional<FormatId> said, std::string_view who) {
   const auto& [subject, field, type, types, elsewhere] = declared;
   if (said && !type.can_hold(*said)) {
-    subject.fail(field, "\"{}\" holds no {}, which {}; right would be one of {}", type.name, format(*said).name, who,
+    subject.fail(field, "\"{}\" holds no {}, which {}; expected one of {}", type.name, format(*said).name, who,
                  types_for(types, *said));
   }
   const std::optional<FormatId> id = said ? said : type.format;
   if (id) return *id;
   const std::string formats = formats_in(type);
   if (formats.empty()) {
-    subject.fail(field, "\"{}\" is not supported; right would be a type of which each element has bytes of its own",
+    subject.fail(field, "\"{}\" is not supported; expected a type of which each element has bytes of its own",
                  type.name);
   }
-  subject.fail(field, "\"{}\" does not tell which format; right would be {}, one of {}", type.name, elsewhere, formats);
+  subject.fail(field, "\"{}\" does not tell which format; expected {}, one of {}", type.name, elsewhere, formats);
 }
 
 std::vector<std::size_t> checked_shape(const Subject& subject, std::string_view field,
@@ -57,7 +57,7 @@ std::vector<std::size_t> checked_shape(const Subject& subject, std::string_view 
   constexpr std::size_t kMostAxes = 3;
   const bool empty = std::ranges::find(shape, std::uint64_t{0}) != shape.end();
   if (empty || shape.empty() || shape.size() > kMostAxes) {
-    subject.fail(field, "{}; right would be 1 to {} axes, each of 1 or more", shape_text(shape), kMostAxes);
+    subject.fail(field, "{}; expected 1 to {} axes, each of 1 or more", shape_text(shape), kMostAxes);
   }
   return {shape.begin(), shape.end()};
 }
@@ -141,7 +141,7 @@ std::string MatrixFile::format_field(std::string_view name) { return metadata_fi
 
 const TensorEntry& MatrixFile::entry(std::string_view name) const {
   const TensorEntry* const found = header_.find(name);
-  if (found == nullptr) Subject{path()}.fail(tensor_field(name), "missing; right would be a file that has it");
+  if (found == nullptr) Subject{path()}.fail(tensor_field(name), "missing; expected a file that has it");
   return *found;
 }
 
@@ -155,11 +155,11 @@ TensorDescription MatrixFile::describe(std::string_view name, std::optional<Form
     said = find_format_or_own(found->second);
     who = format_field(name) + " says";
     if (!said) {
-      subject.fail(format_field(name), "{} is unknown; right would be a format that `tcnum list` shows",
+      subject.fail(format_field(name), "{} is unknown; expected a format that `tcnum list` shows",
                    in_quotes(found->second));
     }
     if (asked && *asked != *said) {
-      subject.fail(format_field(name), "{}; right would be {}, which was asked for", in_quotes(found->second),
+      subject.fail(format_field(name), "{}; expected {}, which was asked for", in_quotes(found->second),
                    format(*asked).name);
     }
   }

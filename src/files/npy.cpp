@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "io/json.hpp"
 #include "io/printable.hpp"
 #include "subject.hpp"
 
@@ -68,122 +69,49 @@ constexpr std::array<ElementType, 35> kTypes = {{
 
 // --- The header's dict ------------------------------------------------------------------------------------------
 
-struct Dict {
-  std::optional<std::string> descr;
-  std::optional<bool> fortran_order;
-  std::optional<std::vector<std::uint64_t>> shape;
+/// A dict as NumPy writes it, a literal of Python's, in JSON's words.
+std::string json_of(std::string_view dict) {
+  std::string json;
+  for (std::size_t i = 0; i < dict.size(); ++i) {
+    const std::size_t next = std::min(dict.find_first_not_of(" \n", i + 1), dict.size() - 1);
+    if (dict[i] == ',' && (dict[next] == '}' || dict[next] == ')')) continue;  // JSON has none after the last
+    json += dict[i] == '\'' ? '"' : dict[i] == '(' ? '[' : dict[i] == ')' ? ']' : dict[i];
+  }
+  for (const auto& [python, word] : {std::pair{"True", "true"}, std::pair{"False", "false"}}) {
+    if (const std::size_t at = json.find(python); at != json.npos) json.replace(at, std::strlen(python), word);
+  }
+  return json;
+}
+
+struct Header {
+  std::string descr;
+  bool fortran_order = false;
+  std::vector<std::uint64_t> shape;
 };
 
-/// Reads the Python literal: of Python's syntax as much as NumPy writes, and no more.
-class DictParser {
- public:
-  DictParser(const Subject& subject, std::string_view text) : subject_(subject), text_(text) {}
-
-  Dict parse() {
-    Dict dict;
-    if (!take('{')) fail("header", R"(right would be a dict such as {'descr': '<f2', 'fortran_order': False, …})");
-    while (!take('}')) {
-      const std::optional<std::string> key = string();
-      if (!key) fail("header", "right would be a key in quotes, or }");
-      if (!take(':')) fail(*key, "right would be a colon and a value");
-      value(dict, *key);
-      if (take(',')) continue;
-      if (!take('}')) fail("header", "right would be a comma or }");
-      break;
-    }
-    skip_blanks();
-    if (at_ != text_.size()) fail("header", "right would be nothing but blanks after the dict");
-    return dict;
+Header parse_header(const Subject& subject, std::string_view dict) {
+  const nlohmann::ordered_json json = parse_json(json_of(dict), subject.path + ": header");
+  constexpr std::string_view kKeys = "a dict of descr, fortran_order and shape";
+  if (!json.is_object()) subject.fail("header", "no dict; expected {}", kKeys);
+  for (const auto& [key, value] : json.items()) {
+    if (key != "descr" && key != "fortran_order" && key != "shape")
+      subject.fail("header", "{}: unknown; expected {}", in_quotes(key), kKeys);
   }
-
- private:
-  void value(Dict& dict, const std::string& key) {
-    if (key == "descr") {
-      std::optional<std::string> descr = string();
-      if (!descr) fail(key, "right would be one simple type, such as '<f2'");
-      set(dict.descr, key, std::move(*descr));
-    } else if (key == "fortran_order") {
-      const bool yes = word("True");
-      if (!yes && !word("False")) fail(key, "right would be True or False");
-      set(dict.fortran_order, key, yes);
-    } else if (key == "shape") {
-      set(dict.shape, key, tuple());
-    } else {
-      subject_.fail("header", "{}: unknown; right would be descr, fortran_order and shape alone", in_quotes(key));
-    }
-  }
-
-  template <class T>
-  void set(std::optional<T>& field, std::string_view key, T value) {
-    if (field) subject_.fail(key, "this key appears twice");
-    field = std::move(value);
-  }
-
-  /// In single or double quotes; nothing if there is none. No type's name has a backslash.
-  std::optional<std::string> string() {
-    skip_blanks();
-    if (at_ == text_.size() || (text_[at_] != '\'' && text_[at_] != '"')) return std::nullopt;
-    const std::size_t end = text_.find(text_[at_], at_ + 1);
-    if (end == text_.npos) return std::nullopt;
-    const std::string_view inside = text_.substr(at_ + 1, end - at_ - 1);
-    if (inside.find_first_of("\\\n\r") != inside.npos) return std::nullopt;
-    at_ = end + 1;
-    return std::string(inside);
-  }
-
-  std::vector<std::uint64_t> tuple() {
-    constexpr std::string_view kRight = "right would be a tuple of 1 to 3 whole numbers, such as (16, 8)";
-    std::vector<std::uint64_t> numbers;
-    if (!take('(')) fail("shape", kRight);
-    bool comma = true;  // (3) is a number, (3,) a tuple
-    while (!take(')')) {
-      const std::optional<std::uint64_t> each = comma ? number() : std::nullopt;
-      if (!each || numbers.size() == kMostAxes) fail("shape", kRight);
-      numbers.push_back(*each);
-      comma = take(',');
-    }
-    if (numbers.empty()) subject_.fail("shape", "(), a number without axes; right would be 1 to 3 axes, such as (1,)");
-    if (numbers.size() == 1 && !comma) fail("shape", kRight);
-    return numbers;
-  }
-
-  /// A whole number of at most 64 bits, without a sign.
-  std::optional<std::uint64_t> number() {
-    skip_blanks();
-    std::uint64_t value = 0;
-    const char* const first = text_.data() + at_;
-    const auto [end, error] = std::from_chars(first, text_.data() + text_.size(), value);
-    const auto digits = static_cast<std::size_t>(end - first);
-    if (error != std::errc{} || (digits > 1 && *first == '0')) return std::nullopt;
-    at_ += digits;
-    return value;
-  }
-
-  bool word(std::string_view wanted) {
-    skip_blanks();
-    if (!text_.substr(at_).starts_with(wanted)) return false;
-    at_ += wanted.size();
-    return true;
-  }
-
-  bool take(char wanted) { return word({&wanted, 1}); }
-
-  void skip_blanks() { at_ = std::min(text_.find_first_not_of(" \n", at_), text_.size()); }
-
-  [[noreturn]] void fail(std::string_view field, std::string_view right) const {
-    const std::string_view rest = text_.substr(std::min(at_, text_.size()));
-    subject_.fail(field, "{} at byte {} of the header; {}", rest.empty() ? "the end" : in_quotes(rest), at_ + 1, right);
-  }
-
-  const Subject& subject_;
-  std::string_view text_;
-  std::size_t at_ = 0;
-};
-
-template <class T>
-const T& required(const Subject& subject, const std::optional<T>& field, std::string_view key) {
-  if (!field) subject.fail(key, "missing; right would be a header with descr, fortran_order and shape");
-  return *field;
+  const auto member = [&](const char* key, const auto& is_right, std::string_view expected) {
+    const auto found = json.find(key);
+    if (found == json.end()) subject.fail(key, "missing; expected {}", kKeys);
+    if (!is_right(*found)) subject.fail(key, "expected {}", expected);
+    return *found;
+  };
+  const auto is_shape = [](const nlohmann::ordered_json& value) {
+    const auto is_whole = [](const nlohmann::ordered_json& each) { return each.is_number_unsigned(); };
+    return value.is_array() && !value.empty() && value.size() <= kMostAxes && std::ranges::all_of(value, is_whole);
+  };
+  return {member(
+              "descr", [](const auto& value) { return value.is_string(); }, "one simple type, such as '<f2'"),
+          member(
+              "fortran_order", [](const auto& value) { return value.is_boolean(); }, "True or False"),
+          member("shape", is_shape, "a tuple of 1 to 3 whole numbers, such as (16, 8)")};
 }
 
 const ElementType& type_of(const Subject& subject, const std::string& descr) {
@@ -193,13 +121,13 @@ const ElementType& type_of(const Subject& subject, const std::string& descr) {
     for (const char order : {'<', '|'}) {
       const ElementType* const little = find_element_type(kTypes, order + descr.substr(1));
       if (little == nullptr) continue;
-      subject.fail("descr", "'{}' is big-endian; right would be '{}', as a.astype('{}') makes it", shown(descr),
-                   little->name, little->name);
+      subject.fail("descr", "'{}' is big-endian; expected '{}', as a.astype('{}') makes it", shown(descr), little->name,
+                   little->name);
     }
   }
   std::vector<std::string_view> names;
   for (const ElementType& each : kTypes) names.push_back(each.name);
-  subject.fail("descr", "{} is unknown; right would be one of {}", in_quotes(descr), fmt::join(names, ", "));
+  subject.fail("descr", "{} is unknown; expected one of {}", in_quotes(descr), fmt::join(names, ", "));
 }
 
 // --- The file ---------------------------------------------------------------------------------------------------
@@ -215,25 +143,25 @@ HeaderPlace find_header(const InputFile& file) {
   const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
   file.read(0, std::span(start).first(std::min<std::uint64_t>(file.size(), start.size())));
   if (file.size() < kMagicBytes || !text.starts_with(kMagic)) {
-    subject.fail("magic", "{}; right would be a .npy file, which starts with \\x93NUMPY",
+    subject.fail("magic", "{}; expected a .npy file, which starts with \\x93NUMPY",
                  file.size() == 0 ? "the file is empty"
                                   : in_quotes(text.substr(0, std::min<std::uint64_t>(file.size(), kMagic.size()))));
   }
   const auto major = std::to_integer<unsigned>(start[kMagic.size()]);
   const auto minor = std::to_integer<unsigned>(start[kMagic.size() + 1]);
   if (major < 1 || major > 3 || minor != 0) {
-    subject.fail("version", "{}.{}; right would be 1.0, 2.0 or 3.0", major, minor);
+    subject.fail("version", "{}.{}; expected 1.0, 2.0 or 3.0", major, minor);
   }
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   const std::uint64_t offset = kMagicBytes + length_bytes;
   if (file.size() < offset) {
-    subject.fail("header length", "missing; right would be a complete file, and this one has {} bytes", file.size());
+    subject.fail("header length", "missing; expected a complete file, and this one has {} bytes", file.size());
   }
   std::uint64_t length = 0;
   file.read(kMagicBytes, std::as_writable_bytes(std::span(&length, 1)).first(length_bytes));
   const std::uint64_t most = std::min(file.size() - offset, kMaxHeaderBytes);
   if (length > most) {
-    subject.fail("header length", "{} bytes; right would be at most {} ({})", length, most,
+    subject.fail("header length", "{} bytes; expected at most {} ({})", length, most,
                  most == kMaxHeaderBytes ? "the longest header that NumPy reads" : "what follows in the file");
   }
   return {offset, length};
@@ -306,14 +234,14 @@ NpyFile::NpyFile(const std::string& path) : file_(path, "a .npy file") {
   const auto [offset, length] = find_header(file_);
   std::string text(length, '\0');
   file_.read(offset, std::as_writable_bytes(std::span(text)));
-  Dict dict = DictParser(subject, text).parse();
-  type_ = &type_of(subject, required(subject, dict.descr, "descr"));
-  fortran_order_ = required(subject, dict.fortran_order, "fortran_order");
-  shape_ = required(subject, dict.shape, "shape");
+  Header header = parse_header(subject, text);
+  type_ = &type_of(subject, header.descr);
+  fortran_order_ = header.fortran_order;
+  shape_ = std::move(header.shape);
   data_offset_ = offset + length;
   const std::optional<std::uint64_t> size = byte_size(shape_, *type_);
   if (size != file_.size() - data_offset_) {
-    subject.fail("data", "{} bytes; right would be {}, the size of {} '{}'", file_.size() - data_offset_,
+    subject.fail("data", "{} bytes; expected {}, the size of {} '{}'", file_.size() - data_offset_,
                  size ? fmt::to_string(*size) : "more than 2^64", tuple_text(shape_), type_->name);
   }
 }

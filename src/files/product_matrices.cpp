@@ -127,9 +127,8 @@ class Extents {
 
   [[noreturn]] static void fail(const Declared& declared, const std::vector<Axis>& axes, std::string_view with) {
     const std::string others = axes.back() == Axis::one ? ", or " + axes_text(declared.scaled_axes()) : "";
-    declared.subject.fail(declared.shape_field, "[{}]; right would be {}{}{}{}",
-                          fmt::join(declared.description.shape, ", "), axes_text(axes), others,
-                          with.empty() ? ", or batches of it" : "", with);
+    declared.subject.fail(declared.shape_field, "[{}]; expected {}{}{}{}", fmt::join(declared.description.shape, ", "),
+                          axes_text(axes), others, with.empty() ? ", or batches of it" : "", with);
   }
 
   std::array<Known, kAxisNames.size()> known_;
@@ -141,8 +140,7 @@ void check_scale_format(const Declared& declared) {
   if (!declared.rule->scales || std::ranges::find(kScaleFormats, id) != kScaleFormats.end()) return;
   const std::string others =
       declared.elsewhere.empty() ? "" : fmt::format(", or {}, ue8m0 or ue4m3", declared.elsewhere);
-  declared.subject.fail(declared.type_field, "{} is no format of scales; right would be fp32{}", format(id).name,
-                        others);
+  declared.subject.fail(declared.type_field, "{} is no format of scales; expected fp32{}", format(id).name, others);
 }
 
 /// Vectors of several batches, [batches, N], as matrices of one row, [batches, 1, N]: else they are one matrix.
@@ -195,7 +193,7 @@ ProductMatrices read_product(const MatrixFile& file, const ProductRequest& reque
     const bool required = is_factor(rule) || contains(request.required, name);
     if (!required && !(contains(request.optional, name) && file.has(name))) continue;
     if (!file.has(name)) {
-      Subject{file.path()}.fail(tensor_field(name), "missing; right would be a tensor {}", axes_text(rule.axes));
+      Subject{file.path()}.fail(tensor_field(name), "missing; expected a tensor {}", axes_text(rule.axes));
     }
     const auto asked = request.formats.find(name);
     const std::optional<FormatId> format = asked == request.formats.end() ? std::nullopt : std::optional(asked->second);

@@ -70,7 +70,7 @@ std::uint64_t read_header_length(const ByteSource& file) {
   constexpr std::string_view kField = "header length";
   if (file.size() < kLengthBytes) {
     subject.fail(kField,
-                 "the file has {} bytes; right would be a safetensors file, which starts "
+                 "the file has {} bytes; expected a safetensors file, which starts "
                  "with the 8-byte length of its header",
                  file.size());
   }
@@ -79,7 +79,7 @@ std::uint64_t read_header_length(const ByteSource& file) {
   const auto length = std::bit_cast<std::uint64_t>(bytes);
   const std::uint64_t most = std::min(file.size() - kLengthBytes, kMaxHeaderBytes);
   if (length > most) {
-    subject.fail(kField, "{} bytes; right would be at most {} ({})", length, most,
+    subject.fail(kField, "{} bytes; expected at most {} ({})", length, most,
                  most == kMaxHeaderBytes ? "the longest header that tcnum reads" : "what follows in the file");
   }
   return length;
@@ -89,13 +89,13 @@ Metadata take_metadata(const Subject& subject, ordered_json& header, const Safet
   const auto found = header.find(kMetadata);
   if (found == header.end()) {
     if (rules.metadata_right.empty()) return {};
-    subject.fail(kMetadata, "missing; right would be {}", rules.metadata_right);
+    subject.fail(kMetadata, "missing; expected {}", rules.metadata_right);
   }
-  if (!found->is_object()) subject.fail(kMetadata, "not an object; right would be an object of strings");
+  if (!found->is_object()) subject.fail(kMetadata, "not an object; expected an object of strings");
   Metadata metadata;
   for (const auto& [key, value] : found->items()) {
     if (!value.is_string()) {
-      subject.fail(metadata_field(in_quotes(key)), "{}; right would be a string", shown_value(value));
+      subject.fail(metadata_field(in_quotes(key)), "{}; expected a string", shown_value(value));
     }
     metadata.emplace(key, value.get<std::string>());
   }
@@ -107,14 +107,14 @@ Metadata take_metadata(const Subject& subject, ordered_json& header, const Safet
 void check_keys(const Subject& subject, std::string_view name, const ordered_json& tensor) {
   constexpr std::array<const char*, 3> kKeys = {"dtype", "shape", "data_offsets"};
   if (!tensor.is_object()) {
-    subject.fail(tensor_field(name), "not an object; right would be one with dtype, shape and data_offsets");
+    subject.fail(tensor_field(name), "not an object; expected one with dtype, shape and data_offsets");
   }
   for (const char* key : kKeys) {
     if (!tensor.contains(key)) subject.fail(tensor_field(name, key), "missing");
   }
   for (const auto& [key, value] : tensor.items()) {
     if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
-      subject.fail(tensor_field(name, in_quotes(key)), "unknown; right would be dtype, shape and data_offsets alone");
+      subject.fail(tensor_field(name, in_quotes(key)), "unknown; expected dtype, shape and data_offsets alone");
     }
   }
 }
@@ -126,7 +126,7 @@ std::vector<std::uint64_t> unsigned_array(const Subject& subject, std::string_vi
   const auto is_unsigned = [](const ordered_json& each) { return each.is_number_unsigned(); };
   if (!value.is_array() || (count != 0 && value.size() != count) ||
       !std::all_of(value.begin(), value.end(), is_unsigned)) {
-    subject.fail(tensor_field(name, key), "right would be an array of {}non-negative integers",
+    subject.fail(tensor_field(name, key), "expected an array of {}non-negative integers",
                  count == 0 ? "" : fmt::format("{} ", count));
   }
   return value.get<std::vector<std::uint64_t>>();
@@ -137,7 +137,7 @@ TensorEntry read_entry(const Subject& subject, const std::string& name, const or
   check_keys(subject, name, tensor);
   const ordered_json& dtype = tensor.at("dtype");
   if (!dtype.is_string()) {
-    subject.fail(tensor_field(name, "dtype"), R"({}; right would be a string such as "F32")", shown_value(dtype));
+    subject.fail(tensor_field(name, "dtype"), R"({}; expected a string such as "F32")", shown_value(dtype));
   }
   TensorEntry entry;
   entry.name = name;
@@ -154,7 +154,7 @@ const ElementType& type_of(const Subject& subject, const TensorEntry& tensor) {
   if (type != nullptr) return *type;
   std::vector<std::string_view> names;
   for (const ElementType& each : kTypes) names.push_back(each.name);
-  subject.fail(tensor_field(tensor.name, "dtype"), "{} is unknown; right would be one of {}", in_quotes(tensor.dtype),
+  subject.fail(tensor_field(tensor.name, "dtype"), "{} is unknown; expected one of {}", in_quotes(tensor.dtype),
                fmt::join(names, ", "));
 }
 
@@ -181,8 +181,7 @@ void check_offsets(const Subject& subject, const TensorEntry& tensor, std::uint6
                         shape_text(tensor.shape), tensor.dtype);
   }
   if (!right.empty()) {
-    subject.fail(tensor_field(tensor.name, "data_offsets"), "[{}, {}]; right would be {}", tensor.begin, tensor.end,
-                 right);
+    subject.fail(tensor_field(tensor.name, "data_offsets"), "[{}, {}]; expected {}", tensor.begin, tensor.end, right);
   }
 }
 
@@ -195,14 +194,14 @@ void check_coverage(const Subject& subject, const SafetensorsHeader& header) {
   std::uint64_t covered = 0;
   for (const TensorEntry* tensor : tensors) {
     if (tensor->begin != covered) {
-      subject.fail(tensor_field(tensor->name, "data_offsets"), "begins at {}, which {}; right would be {}",
-                   tensor->begin, tensor->begin < covered ? "overlaps another tensor" : "leaves a gap", covered);
+      subject.fail(tensor_field(tensor->name, "data_offsets"), "begins at {}, which {}; expected {}", tensor->begin,
+                   tensor->begin < covered ? "overlaps another tensor" : "leaves a gap", covered);
     }
     covered = tensor->end;
   }
   if (covered != header.data_size) {
     subject.fail("data",
-                 "{} bytes, of which the tensors cover {}; right would be no bytes after the "
+                 "{} bytes, of which the tensors cover {}; expected no bytes after the "
                  "last tensor",
                  header.data_size, covered);
   }
@@ -241,7 +240,7 @@ std::string header_text(const Subject& subject, const Metadata& metadata, const 
   ordered_json header = ordered_json::object();
   for (const auto& [key, value] : metadata) {
     if (!is_utf8(key) || !is_utf8(value)) {
-      subject.fail(metadata_field(in_quotes(key)), "{}; right would be UTF-8", in_quotes(value));
+      subject.fail(metadata_field(in_quotes(key)), "{}; expected UTF-8", in_quotes(value));
     }
     header[std::string(kMetadata)][key] = value;
   }
@@ -256,7 +255,7 @@ std::string header_text(const Subject& subject, const Metadata& metadata, const 
   std::string text = header.dump();
   text.resize((text.size() + kDataAlignment - 1) / kDataAlignment * kDataAlignment, ' ');
   if (text.size() > kMaxHeaderBytes) {
-    subject.fail(kMetadata, "makes a header of {} bytes; right would be at most {}", text.size(), kMaxHeaderBytes);
+    subject.fail(kMetadata, "makes a header of {} bytes; expected at most {}", text.size(), kMaxHeaderBytes);
   }
   return text;
 }
@@ -276,7 +275,7 @@ SafetensorsHeader read_safetensors_header(const ByteSource& file, const Safetens
   std::string text(length, '\0');
   file.read(kLengthBytes, std::as_writable_bytes(std::span(text)));
   ordered_json json = parse_json(text, subject.path + ": header", {.levels = kMaxHeaderDepth});
-  if (!json.is_object()) subject.fail("header", "{}; right would be a JSON object", shown_value(json));
+  if (!json.is_object()) subject.fail("header", "{}; expected a JSON object", shown_value(json));
   SafetensorsHeader header;
   header.metadata = take_metadata(subject, json, rules);
   for (const auto& [name, tensor] : json.items()) header.tensors.push_back(read_entry(subject, name, tensor, rules));

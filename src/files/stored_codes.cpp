@@ -41,7 +41,7 @@ void unpack_codes(const Subject& subject, std::string_view field, const Format& 
   if (fills_its_bytes(f)) return;
   replace_codes(bytes, static_cast<std::size_t>(f.storage_bytes()), [&](std::uint64_t code) {
     if (stored(f, code) != code) {
-      subject.fail(field, "element {} is 0x{:0{}x}, which is no {}; right would be {} bits{}", first, code,
+      subject.fail(field, "element {} is 0x{:0{}x}, which is no {}; expected {} bits{}", first, code,
                    2 * f.storage_bytes(), f.name, f.storage_bits,
                    is_signed_integer(f) ? ", sign-extended" : ", the rest zero");
     }

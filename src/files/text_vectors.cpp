@@ -82,7 +82,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
-/// Puts problems together as they come.
+/// Puts problems together.
 class Collector {
  public:
   Collector(std::string path, const Instruction& instruction)
@@ -102,59 +102,42 @@ class Collector {
     const std::string right = width_ != 0
                                   ? fmt::format("{}, as the lines before have", width_)
                                   : fmt::format("{}, or {} without results", columns_.size(), columns_.size() - 1);
-    fail(line, fmt::format("has {} elements; right would be {} ({})", width, right, in_.name()));
+    fail(line, fmt::format("has {} elements; expected {} ({})", width, right, in_.name()));
   }
-  bool has_results() const { return width_ == columns_.size(); }
 
   void add(const std::vector<std::uint64_t>& codes) {
-    batch_.insert(batch_.end(), codes.begin(), codes.end());
-    batch_.resize(batch_.size() + columns_.size() - codes.size());
-    if (++batched_ == kBatch) flush();
+    codes_.insert(codes_.end(), codes.begin(), codes.end());
+    codes_.resize(++problems_ * columns_.size());
   }
 
-  Tiles finish(bool results_required) {
-    if (batched_ != 0) flush();
-    if (all_.count == 0) throw InputError(fmt::format("{}: no dot product; right would be one or more lines", path_));
-    if (results_required && !has_results())
-      throw InputError(fmt::format("{}: d: missing; right would be results as the last of each line", path_));
-    check_positions({path_}, "e", all_, in_);
-    return std::move(all_);
+  Tiles finish(bool results_required) const {
+    if (problems_ == 0) throw InputError(fmt::format("{}: no dot product; expected one or more lines", path_));
+    if (results_required && width_ != columns_.size())
+      throw InputError(fmt::format("{}: d: missing; expected results as the last of each line", path_));
+    Tiles tiles = make_operands(in_, problems_, 1, 1);
+    auto code = codes_.begin();
+    for (std::size_t t = 0; t < problems_; ++t) {
+      for (const auto& [field, s] : columns_) (tiles.*field->codes).set(field->index(tiles, t, 0, 0, s), *code++);
+    }
+    check_positions({path_}, "e", tiles, in_);
+    return tiles;
   }
 
  private:
-  void flush() {
-    Tiles tiles = make_operands(in_, batched_, 1, 1);
-    auto code = batch_.begin();
-    for (std::size_t t = 0; t < batched_; ++t) {
-      for (const auto& [field, s] : columns_) (tiles.*field->codes).set(field->index(tiles, t, 0, 0, s), *code++);
-    }
-    if (all_.count == 0) {
-      all_ = std::move(tiles);
-    } else {
-      for (const ProblemField& field : fields_) (all_.*field.codes).append(tiles.*field.codes);
-      all_.count += batched_;
-    }
-    batch_.clear();
-    batched_ = 0;
-  }
-
-  static constexpr std::size_t kBatch = 1024;
   std::string path_;
   const Instruction& in_;
   std::vector<ProblemField> fields_;
   std::vector<Column> columns_;
-  std::size_t width_ = 0;
-  std::vector<std::uint64_t> batch_;
-  std::size_t batched_ = 0;
-  Tiles all_ = {};
+  std::size_t width_ = 0, problems_ = 0;
+  std::vector<std::uint64_t> codes_;  ///< of all problems, each in the order of the columns
 };
 
 void take_names(const Collector& to, std::size_t line, const std::vector<std::string_view>& names) {
   const std::vector<Column>& columns = to.columns();
   for (std::size_t i = 0; i < std::min(names.size(), columns.size()); ++i) {
     if (names[i] != columns[i].name())
-      to.fail(line, fmt::format("column {}: {}; right would be {}", i + 1, in_quotes(std::string(names[i])),
-                                columns[i].name()));
+      to.fail(line,
+              fmt::format("column {}: {}; expected {}", i + 1, in_quotes(std::string(names[i])), columns[i].name()));
   }
 }
 
@@ -164,7 +147,7 @@ std::uint64_t code_of_digits(const Collector& to, std::size_t line, const Column
   const std::optional<std::uint64_t> code =
       digits.size() <= column.digits() ? parse_code(fmt::format("0x{}", digits)) : std::nullopt;
   if (!code || (*code & ~f.code_mask()) != 0) {
-    to.fail(line, fmt::format("{}: {}; right would be {} hexadecimal digits, a code of {}", column.name(),
+    to.fail(line, fmt::format("{}: {}; expected {} hexadecimal digits, a code of {}", column.name(),
                               in_quotes(std::string(digits)), column.digits(), f.name));
   }
   return *code;
@@ -179,7 +162,7 @@ void take_codes(Collector& to, std::size_t line, const std::vector<std::string_v
 
 /// A word of all elements, with or without underscores.
 void take_word(Collector& to, std::size_t line, std::string_view word) {
-  if (word.starts_with('@')) to.fail(line, "an address; right would be words from the first address on");
+  if (word.starts_with('@')) to.fail(line, "an address; expected words from the first address on");
   std::string digits(word);
   std::erase(digits, '_');
   const std::vector<Column>& columns = to.columns();
@@ -187,8 +170,7 @@ void take_word(Collector& to, std::size_t line, std::string_view word) {
   for (const Column& column : columns) all += column.digits();
   const std::size_t without = all - columns.back().digits();
   if (digits.size() != all && digits.size() != without) {
-    to.fail(line,
-            fmt::format("a word of {} digits; right would be {}, or {} without results", digits.size(), all, without));
+    to.fail(line, fmt::format("a word of {} digits; expected {}, or {} without results", digits.size(), all, without));
   }
   std::vector<std::string_view> parts;
   std::string_view left = digits;
@@ -243,59 +225,25 @@ std::optional<TextForm> text_form_of(std::string_view path) {
   return std::nullopt;
 }
 
-TextVectors::TextVectors(std::string path, TextForm form, ReadSome read)
-    : path_(std::move(path)),
-      form_(form),
-      read_(std::move(read)),
-      lines_(path_, [this](const std::string& line) { waiting_.push_back(line); }) {
-  while (!waiting_.empty() || fill()) {
-    if (waiting_.empty()) continue;
-    const std::string_view line = trimmed(waiting_.front());
-    const std::string_view comment = row(form_).comment;
-    if (!line.empty() && (comment.empty() || !line.starts_with(comment))) break;
-    take(std::string(line.substr(line.empty() ? 0 : comment.size())));
-    waiting_.pop_front();
-    ++number_;
+TextVectors::TextVectors(std::string path, TextForm form, std::string text)
+    : path_(std::move(path)), form_(form), text_(std::move(text)), lines_(split(text_, '\n')) {
+  const std::string_view comment = row(form_).comment;
+  for (; first_ < lines_.size(); ++first_) {
+    std::string_view line = lines_[first_];
+    if (line.empty()) continue;
+    if (comment.empty() || !line.starts_with(comment)) break;
+    line.remove_prefix(comment.size());
+    const std::size_t colon = line.find(": ");
+    const std::string key(trimmed(line.substr(0, colon)));
+    if (colon == line.npos || !is_key(key)) continue;
+    if (!metadata_.emplace(key, trimmed(line.substr(colon + 2))).second)
+      throw InputError(fmt::format("{}: line {}: {}: stands twice; expected one such comment", path_, first_ + 1, key));
   }
-}
-
-/// More lines, if there are any.
-bool TextVectors::fill() {
-  if (ended_) return false;
-  std::string piece(kPiece, '\0');
-  piece.resize(read_(piece));
-  if (piece.empty()) {
-    lines_.finish();
-    ended_ = true;
-    return !waiting_.empty();
-  }
-  lines_.add(piece);
-  return true;
-}
-
-/// Of a comment.
-void TextVectors::take(const std::string& line) {
-  const std::size_t colon = line.find(": ");
-  if (colon == line.npos) return;
-  const std::string key(trimmed(std::string_view(line).substr(0, colon)));
-  if (!is_key(key)) return;
-  if (!metadata_.emplace(key, trimmed(std::string_view(line).substr(colon + 2))).second)
-    throw InputError(fmt::format("{}: line {}: {}: stands twice; expected one such comment", path_, number_ + 1, key));
-}
-
-bool TextVectors::next(std::string& line) {
-  while (waiting_.empty()) {
-    if (!fill()) return false;
-  }
-  line = std::move(waiting_.front());
-  waiting_.pop_front();
-  ++number_;
-  return true;
 }
 
 std::size_t TextVectors::products(const Instruction& one) const {
-  if (waiting_.empty()) return 0;
-  const std::string_view line = trimmed(waiting_.front());
+  if (first_ == lines_.size()) return 0;
+  const std::string_view line = lines_[first_];
   if (form_ != TextForm::hex) {
     const std::size_t elements = form_ == TextForm::csv ? split(line, ',').size() : words_of(line).size();
     return elements < 2 ? 0 : (elements - 2) / 2;  // c and d are two of them
@@ -307,26 +255,27 @@ std::size_t TextVectors::products(const Instruction& one) const {
   return digits.size() < ends ? 0 : (digits.size() - ends) / (digits_in(one.a) + digits_in(one.b));
 }
 
-Vectors TextVectors::read(const Instruction& instruction, bool results_required) {
+Vectors TextVectors::read(const Instruction& instruction, bool results_required) const {
   Collector to(path_, instruction);
   bool named = form_ != TextForm::csv;
-  for (std::string whole; next(whole);) {
-    std::string_view line = whole;
+  for (std::size_t i = first_; i < lines_.size(); ++i) {
+    const std::size_t number = i + 1;
+    std::string_view line = lines_[i];
     if (const std::string_view comment = row(form_).comment; !comment.empty())
       line = line.substr(0, line.find(comment));
     line = trimmed(line);
     if (line.empty()) continue;
     if (form_ == TextForm::hex) {
-      for (const std::string_view word : words_of(line)) take_word(to, number_, word);
+      for (const std::string_view word : words_of(line)) take_word(to, number, word);
     } else if (form_ == TextForm::testfloat) {
-      take_codes(to, number_, words_of(line));
+      take_codes(to, number, words_of(line));
     } else if (!named) {
       const std::vector<std::string_view> names = split(line, ',');
-      take_names(to, number_, names);
-      to.set_width(number_, names.size());
+      take_names(to, number, names);
+      to.set_width(number, names.size());
       named = true;
     } else {
-      take_numbers(to, number_, split(line, ','));
+      take_numbers(to, number, split(line, ','));
     }
   }
   Vectors vectors;

@@ -3,15 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "io/lines.hpp"
 #include "safetensors.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/tiles.hpp"
@@ -29,14 +26,11 @@ std::optional<TextForm> find_text_form(std::string_view name);
 /// By how a file's name ends: .csv, .hex and .mem, .testfloat.
 std::optional<TextForm> text_form_of(std::string_view path);
 
-/// A text of dot problems that is read once, from its beginning to its end.
+/// A text of dot problems.
 class TextVectors {
  public:
-  /// Fills the span with what comes next, and says how much; nothing is its end.
-  using ReadSome = std::function<std::size_t(std::span<char>)>;
-
   /// Reads what stands before the first problem. `path` is what messages begin with.
-  TextVectors(std::string path, TextForm form, ReadSome read);
+  TextVectors(std::string path, TextForm form, std::string text);
   TextVectors(const TextVectors&) = delete;
   TextVectors& operator=(const TextVectors&) = delete;
 
@@ -50,20 +44,14 @@ class TextVectors {
   /// All problems, each a tile of 1 × 1, of an instruction of the table or of make_dot(). Results may be missing, in
   /// all lines or in none, unless they are required; they are then +0. Throws InputError that names the line and the
   /// element.
-  Vectors read(const Instruction& instruction, bool results_required);
+  Vectors read(const Instruction& instruction, bool results_required) const;
 
  private:
-  bool next(std::string& line);
-  bool fill();
-  void take(const std::string& line);
-
   std::string path_;
   TextForm form_;
-  ReadSome read_;
-  Lines lines_;
-  std::deque<std::string> waiting_;  ///< lines, with their ends cut off
-  bool ended_ = false;
-  std::size_t number_ = 0;  ///< of the line that next() gave
+  std::string text_;
+  std::vector<std::string_view> lines_;  ///< of the text, without blanks around them
+  std::size_t first_ = 0;                ///< of the lines, the first problem's
   Metadata metadata_;
 };
 

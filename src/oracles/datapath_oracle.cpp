@@ -11,9 +11,8 @@ namespace tcnum {
 void check_datapath_fits(const Datapath& datapath, const Instruction& instruction, std::string_view where) {
   const Numerics& n = datapath.numerics;
   if (datapath.tree.k != instruction.products()) {
-    throw InputError(fmt::format("{}: k: {}; right would be {}, {} of {}", where, datapath.tree.k,
-                                 instruction.products(), instruction.sparse() ? "half the k" : "the k",
-                                 instruction.name()));
+    throw InputError(fmt::format("{}: k: {}; expected {}, {} of {}", where, datapath.tree.k, instruction.products(),
+                                 instruction.sparse() ? "half the k" : "the k", instruction.name()));
   }
   struct Rule {
     std::string_view field;
@@ -23,16 +22,16 @@ void check_datapath_fits(const Datapath& datapath, const Instruction& instructio
        {Rule{"operands.a.format", n.a.format, instruction.a}, Rule{"operands.b.format", n.b.format, instruction.b},
         Rule{"operands.c.format", n.c.format, instruction.c}, Rule{"result", n.result, instruction.d}}) {
     if (reads_codes_of(r.rule, r.operand)) continue;
-    throw InputError(fmt::format("{}: {}: {}; right would be {}, as {} has it", where, r.field, format(r.rule).name,
+    throw InputError(fmt::format("{}: {}: {}; expected {}, as {} has it", where, r.field, format(r.rule).name,
                                  format(r.operand).name, instruction.name()));
   }
   if (n.scales && !instruction.scaled()) {
     throw InputError(
-        fmt::format("{}: scales: {} has none; right would be a datapath without scales", where, instruction.name()));
+        fmt::format("{}: scales: {} has none; expected a datapath without scales", where, instruction.name()));
   }
   const ScaleRule wanted{instruction.scales.format, instruction.products_per_scale()};
   if (instruction.scaled() && n.scales != wanted) {
-    throw InputError(fmt::format("{}: scales: right would be {} for every {} products, as {} has them", where,
+    throw InputError(fmt::format("{}: scales: expected {} for every {} products, as {} has them", where,
                                  format(wanted.format).name, wanted.block_k, instruction.name()));
   }
 }

@@ -88,8 +88,7 @@ class PipedProgram final : public Program {
  private:
   [[noreturn]] void fail(const std::string& problem) { fail_program(command(), child_, problem); }
   [[noreturn]] void fail_extra(std::size_t bytes) {
-    fail(fmt::format("wrote {} bytes that are no part of an answer; right would be answers alone on standard output",
-                     bytes));
+    fail(fmt::format("wrote {} bytes that are no part of an answer; expected answers alone on standard output", bytes));
   }
 
   /// It has ended, or has closed one of its streams.
@@ -100,7 +99,7 @@ class PipedProgram final : public Program {
     const std::string what = ended                               ? child_.end_text()
                              : wait == Child::Wait::input_closed ? "closed its standard input"
                                                                  : "closed its standard output";
-    fail(fmt::format("{} {} answer {}; right would be to answer until its standard input ends", what,
+    fail(fmt::format("{} {} answer {}; expected to answer until its standard input ends", what,
                      answer.size() == 0 ? "before" : fmt::format("after {} bytes of", answer.size()), asked_));
   }
 
@@ -123,12 +122,12 @@ std::vector<std::byte> PipedProgram::exchange_now(std::span<const std::byte> req
   check_wait(command(), child_, wait, options_);
   if (answer.too_long()) {
     fail(fmt::format(
-        "begins answer {} with a length of {} bytes; right would be 8 bytes that hold, little-endian, the length of "
+        "begins answer {} with a length of {} bytes; expected 8 bytes that hold, little-endian, the length of "
         "the safetensors file after them, at most {}, and nothing else on standard output",
         asked_, answer.length(), most_bytes));
   }
   if (wait == Child::Wait::input_left)
-    fail(fmt::format("gave answer {} before it had read the question; right would be to read it first", asked_));
+    fail(fmt::format("gave answer {} before it had read the question; expected to read it first", asked_));
   if (wait != Child::Wait::done) fail_early_end(wait, answer);
   if (answer.extra() > 0) fail_extra(answer.extra());
   return std::move(answer).take();
@@ -143,8 +142,7 @@ void PipedProgram::finish_now() {
   if (wait == Child::Wait::stopped) check_wait(command(), child_, wait, options_);
   if (extra > 0) fail_extra(extra);
   if (child_.status().value_or(0) != 0) {
-    fail(fmt::format("{} after its last answer; right would be status 0 when its standard input ends",
-                     child_.end_text()));
+    fail(fmt::format("{} after its last answer; expected status 0 when its standard input ends", child_.end_text()));
   }
 }
 
@@ -185,8 +183,8 @@ std::vector<std::string> words_with_places(const std::string& command) {
   std::vector<std::string> words = split_words(command, shown_command(command));
   const bool in = has(words, kInPlace), out = has(words, kOutPlace);
   if (in != out) {
-    throw InputError(fmt::format("{}: has {} and no {}; right would be both, for files, or neither",
-                                 shown_command(command), in ? kInPlace : kOutPlace, in ? kOutPlace : kInPlace));
+    throw InputError(fmt::format("{}: has {} and no {}; expected both, for files, or neither", shown_command(command),
+                                 in ? kInPlace : kOutPlace, in ? kOutPlace : kInPlace));
   }
   if (!in) words.insert(words.end(), {std::string(kInPlace), std::string(kOutPlace)});
   return words;
@@ -201,9 +199,9 @@ void fail_program(const std::string& command, const Child& child, std::string_vi
 void check_wait(const std::string& command, const Child& child, Child::Wait wait, const ProgramOptions& options) {
   if (wait == Child::Wait::stopped) throw UnavailableError(fmt::format("{}: interrupted", shown_command(command)));
   if (wait == Child::Wait::out_of_time) {
-    fail_program(command, child,
-                 fmt::format("gave no answer in {} s; right would be a faster program, or a longer time limit",
-                             options.time_limit));
+    fail_program(
+        command, child,
+        fmt::format("gave no answer in {} s; expected a faster program, or a longer time limit", options.time_limit));
   }
 }
 
@@ -242,10 +240,10 @@ void FileProgram::run(const std::function<void(const std::string& in)>& write,
   check_wait(command(), child,
              child.await_end(Patience::of(std::chrono::duration<double>(options_.time_limit), options_.stop)),
              options_);
-  if (child.status() != 0) fail_program(command(), child, fmt::format("{}; right would be status 0", child.end_text()));
+  if (child.status() != 0) fail_program(command(), child, fmt::format("{}; expected status 0", child.end_text()));
   std::error_code error;
   if (!fs::exists(out, error))
-    fail_program(command(), child, fmt::format("wrote no file {}; right would be its results there", kOutPlace));
+    fail_program(command(), child, fmt::format("wrote no file {}; expected its results there", kOutPlace));
   read(out);
 }
 
@@ -260,8 +258,8 @@ std::vector<std::byte> FileProgram::exchange_now(std::span<const std::byte> requ
       [&](const std::string& out) {
         const InputFile file(out, "a safetensors file");
         if (file.size() > most_bytes) {
-          throw InputError(fmt::format("{}: wrote a file of {} bytes; right would be at most {}",
-                                       shown_command(command()), file.size(), most_bytes));
+          throw InputError(fmt::format("{}: wrote a file of {} bytes; expected at most {}", shown_command(command()),
+                                       file.size(), most_bytes));
         }
         answer.resize(file.size());
         file.read(0, answer);

@@ -55,7 +55,7 @@ class ProgramOracle final : public Oracle {
     const int digits = 2 * first.bytes_each();
     throw ContradictionError(fmt::format(
         "{}: answers differently the second time: batch {}, tile {}, element ({}, {}) is 0x{:0{}x} at first and "
-        "0x{:0{}x} then; right would be answers that depend on the operands alone",
+        "0x{:0{}x} then; expected answers that depend on the operands alone",
         shown(program_->command(), kMostOfName), batch_, at / (tiles.m * tiles.n), at / tiles.n % tiles.m, at % tiles.n,
         first[at], digits, tiles.d[at], digits));
   }

@@ -29,13 +29,7 @@ const std::array<Instruction, 3>& subjects() {
 }
 
 Vectors read(std::string_view text, TextForm form, const Instruction& in) {
-  TextVectors file(kPath, form, [&](std::span<char> to) {
-    const std::size_t size = std::min(to.size(), text.size());
-    std::copy_n(text.begin(), size, to.begin());
-    text.remove_prefix(size);
-    return size;
-  });
-  return file.read(in, false);
+  return TextVectors(kPath, form, std::string(text)).read(in, false);
 }
 
 std::string print(const Vectors& vectors, TextForm form, const Instruction& in) {
