@@ -183,8 +183,8 @@ std::string single_text(const ExplainedElement& of, const std::optional<std::uin
   if (*observed == of.trace.d) return text;
   return text +
          wrapped(
-             "No named plan gives the file's result here. `tcnum gemm --fit` finds a plan that does; with it as a "
-             "second --plan, the first step that differs shows.",
+             "`tcnum gemm --fit` finds a plan that gives the file's result; with it as a second --plan, the first step "
+             "that differs shows.",
              2);
 }
 

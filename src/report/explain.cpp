@@ -163,14 +163,11 @@ std::string nodes_text(const Datapath& datapath, const Explanation& all) {
 std::string scales_text(const Datapath& datapath, const Problem& problem) {
   if (!datapath.numerics.scales) return "";
   const auto& [id, block_k] = *datapath.numerics.scales;
-  const auto shown = [&f = format(id)](std::uint64_t code) {
-    return fmt::format("{} = {}", hex(f, code), number_text(f, code));
-  };
   std::vector<std::vector<std::string>> rows = {{"products", "scale of a", "scale of b"}};
   for (std::size_t i = 0; i < problem.sa.size(); ++i) {
     const std::size_t first = i * static_cast<std::size_t>(block_k);
-    rows.push_back({fmt::format("{} to {}", first, first + static_cast<std::size_t>(block_k) - 1), shown(problem.sa[i]),
-                    shown(problem.sb[i])});
+    rows.push_back({fmt::format("{} to {}", first, first + static_cast<std::size_t>(block_k) - 1),
+                    code_text(id, problem.sa[i]), code_text(id, problem.sb[i])});
   }
   return table_text(rows) + "\n";
 }

@@ -21,12 +21,6 @@ ordered_json json_of(const std::optional<double>& ulps) {
   return ulps && std::isfinite(*ulps) ? ordered_json(*ulps) : ordered_json(nullptr);
 }
 
-ordered_json json_of(const Format& f, const std::vector<std::uint64_t>& codes) {
-  ordered_json json = ordered_json::array();
-  for (const std::uint64_t code : codes) json.push_back(hex(f, code));
-  return json;
-}
-
 ordered_json json_of(const Datapath& datapath, const Explanation& all, std::size_t number) {
   const ExplainedNode& node = all.nodes[number];
   const Unit& unit = datapath.numerics.units[node.unit];
@@ -73,12 +67,12 @@ ordered_json json_of(const ExplainedSide& side) {
   json["formats"] = {
       {"a", format(n.a.format).name}, {"b", format(n.b.format).name}, {"c", format(n.c.format).name}, {"d", d.name}};
   json["k"] = all.products_each;
-  json["a"] = json_of(format(n.a.format), side.problem.a);
-  json["b"] = json_of(format(n.b.format), side.problem.b);
+  json["a"] = codes_json(n.a.format, side.problem.a);
+  json["b"] = codes_json(n.b.format, side.problem.b);
   json["c"] = hex(format(n.c.format), side.problem.c);
   if (n.scales) {
-    json["sa"] = json_of(format(n.scales->format), side.problem.sa);
-    json["sb"] = json_of(format(n.scales->format), side.problem.sb);
+    json["sa"] = codes_json(n.scales->format, side.problem.sa);
+    json["sb"] = codes_json(n.scales->format, side.problem.sb);
   }
   json["sums"] = ordered_json::array();
   for (std::size_t i = 0; i < all.nodes.size(); ++i) json["sums"].push_back(json_of(side.datapath, all, i));

@@ -7,51 +7,14 @@
 
 #include "explain_sides.hpp"
 #include "problem_text.hpp"
+#include "property_table.hpp"
 
 namespace tcnum {
 namespace {
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '\\':
-        out += "\\textbackslash{}";
-        break;
-      case '^':
-        out += "\\textasciicircum{}";
-        break;
-      case '~':
-        out += "\\textasciitilde{}";
-        break;
-      case '-':
-        out += "$-$";
-        break;
-      case '_':
-      case '&':
-      case '%':
-      case '#':
-      case '$':
-      case '{':
-      case '}':
-        out += '\\';
-        [[fallthrough]];
-      default:
-        out += c;
-    }
-  }
-  return out;
+std::string ulps_text(const std::optional<double>& ulps) {
+  return ulps ? latex_text(fmt::format("{:.4g}", *ulps)) : "";
 }
-
-/// Cells are LaTeX already.
-std::string table(std::string_view columns, const std::vector<std::vector<std::string>>& rows) {
-  std::string text = fmt::format("\\begin{{tabular}}{{{}}}\n\\toprule\n", columns);
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    text += fmt::format("{} \\\\\n{}", fmt::join(rows[i], " & "), i == 0 ? "\\midrule\n" : "");
-  return text + "\\bottomrule\n\\end{tabular}\n";
-}
-
-std::string ulps_text(const std::optional<double>& ulps) { return ulps ? escaped(fmt::format("{:.4g}", *ulps)) : ""; }
 
 std::string results(const std::vector<ExplainedSide>& sides) {
   std::vector<std::vector<std::string>> rows = {{"Architecture", "Instruction", "Result", "Code", "Error (ulps)"}};
@@ -59,15 +22,15 @@ std::string results(const std::vector<ExplainedSide>& sides) {
     const Format& d = format(side.datapath.numerics.result);
     std::vector<std::string> archs;
     for (const ExplainedOf& of : side.of) {
-      const std::string name = escaped(of.arch);
+      const std::string name = latex_text(of.arch);
       if (!name.empty() && std::ranges::find(archs, name) == archs.end()) archs.push_back(name);
     }
     rows.push_back({fmt::format("{}", fmt::join(archs, ", ")),
-                    fmt::format("\\texttt{{{}}}", escaped(side.of.front().marked_name())),
-                    escaped(number_text(d, side.explanation.d)),
+                    fmt::format("\\texttt{{{}}}", latex_text(side.of.front().marked_name())),
+                    latex_text(number_text(d, side.explanation.d)),
                     fmt::format("\\texttt{{{}}}", hex(d, side.explanation.d)), ulps_text(side.explanation.ulps)});
   }
-  return table("llrlr", rows);
+  return latex_table("llrlr", rows);
 }
 
 /// "-1.1 * 2^3" as LaTeX sets it, from a number in binary.
@@ -92,11 +55,11 @@ std::string sums(const ExplainedSide& side) {
     for (const TracedTerm& t : node.traced.terms) {
       if (t.term.kind == Term::Kind::product && t.value.bits == "0" && t.value.kind == TracedNumber::Kind::finite)
         continue;
-      rows.push_back({escaped(all.term_name(i, t.term)), number(t.value), number(t.kept)});
+      rows.push_back({latex_text(all.term_name(i, t.term)), number(t.value), number(t.kept)});
     }
     if (node.traced.alignment) rows.push_back({"Sum", "", number(node.traced.sum)});
     rows.push_back({"Result", "", number(node.traced.result)});
-    text += fmt::format("\n% sum {} of {}\n", i + 1, node.of.text()) + table("lll", rows);
+    text += fmt::format("\n% sum {} of {}\n", i + 1, node.of.text()) + latex_table("lll", rows);
   }
   return text;
 }

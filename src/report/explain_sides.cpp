@@ -85,23 +85,10 @@ std::string operands_text(const std::vector<ExplainedSide>& sides) {
   const bool one_format =
       std::ranges::all_of(sides, [&](const ExplainedSide& side) { return same_formats(first, side); });
   const auto shown = [&](FormatId id, std::uint64_t code) {
-    const std::string number = number_text(format(id), code);
-    return one_format ? fmt::format("{} = {}", hex(format(id), code), number) : number;
+    return one_format ? code_text(id, code) : number_text(format(id), code);
   };
   const Numerics& n = first.datapath.numerics;
-  constexpr std::size_t kMostTerms = 32;
-  Rows rows = {{"term", "a", "b"}};
-  std::size_t more = 0;
-  for (std::size_t k = 0; k < first.problem.a.size(); ++k) {
-    const std::uint64_t a = first.problem.a[k], b = first.problem.b[k];
-    if (a == 0 && b == 0) continue;
-    if (rows.size() > kMostTerms)
-      ++more;
-    else
-      rows.push_back({fmt::format("k = {}", k), shown(n.a.format, a), shown(n.b.format, b)});
-  }
-  if (more > 0) rows.push_back({"...", fmt::format("{} more", more), ""});
-  rows.push_back({"c", shown(n.c.format, first.problem.c), ""});
+  const Rows rows = term_rows(first.problem, n.a.format, n.b.format, n.c.format, shown);
   return table_text(rows, 40) + fmt::format("  true value {}\n", first.explanation.exact.text());
 }
 

@@ -11,6 +11,7 @@
 #include "choice.hpp"
 #include "explanation.hpp"
 #include "layout.hpp"
+#include "problem_text.hpp"
 #include "short_datapath.hpp"
 #include "src/files/written_number.hpp"
 
@@ -19,10 +20,6 @@ namespace {
 
 using nlohmann::ordered_json;
 using Rows = std::vector<std::vector<std::string>>;
-
-std::string code_text(FormatId id, std::uint64_t code) {
-  return fmt::format("{} = {}", hex(format(id), code), number_text(format(id), code));
-}
 
 std::string formats_text(const Tiles& of) {
   const std::string_view a = format(of.a_format).name, b = format(of.b_format).name;
@@ -73,23 +70,6 @@ std::string names_text(std::vector<const CatalogueEntry*> entries) {
   return names.front() + (names.size() > 1 ? fmt::format(", {} more", names.size() - 1) : "");
 }
 
-Rows term_rows(const Tiles& of, const Problem& problem) {
-  constexpr std::size_t kMostTerms = 32;
-  Rows rows = {{"term", "a", "b"}};
-  std::size_t more = 0;
-  for (std::size_t k = 0; k < problem.a.size(); ++k) {
-    if (problem.a[k] == 0 && problem.b[k] == 0) continue;
-    if (rows.size() > kMostTerms)
-      ++more;
-    else
-      rows.push_back(
-          {fmt::format("k = {}", k), code_text(of.a_format, problem.a[k]), code_text(of.b_format, problem.b[k])});
-  }
-  if (more > 0) rows.push_back({"...", fmt::format("{} more, in --json", more), ""});
-  rows.push_back({"c", code_text(of.c_format, problem.c), ""});
-  return rows;
-}
-
 std::string separation_text(const Identification& found, const Tiles& answered) {
   const Separation& s = *found.separation;
   const std::string left = plural(found.agreeing(), "row");
@@ -119,14 +99,9 @@ std::string separation_text(const Identification& found, const Tiles& answered) 
   }
   for (const auto& [code, rows] : by_result)
     results.push_back({fmt::format("{}", fmt::join(rows, ", ")), code_text(answered.d_format, code)});
-  return wrapped(text, 0) + "\n" + table_text(term_rows(s.next, problem_at(s.next, 0)), 40) +
+  return wrapped(text, 0) + "\n" +
+         table_text(term_rows(problem_at(s.next, 0), s.next.a_format, s.next.b_format, s.next.c_format), 40) +
          fmt::format("  ({} products in all; the others are +0 times +0)\n\n", s.next.k) + table_text(results, 40);
-}
-
-ordered_json codes_json(FormatId id, const std::vector<std::uint64_t>& codes) {
-  ordered_json list = ordered_json::array();
-  for (const std::uint64_t code : codes) list.push_back(hex(format(id), code));
-  return list;
 }
 
 ordered_json problem_json(const Tiles& of, FormatId scales) {

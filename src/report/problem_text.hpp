@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "src/files/written_number.hpp"
 #include "tcnum/format.hpp"
@@ -11,6 +13,17 @@
 #include "tcnum/tiles.hpp"
 
 namespace tcnum {
+
+/// "0x3c00 = 1".
+std::string code_text(FormatId id, std::uint64_t code);
+
+/// A heading, a row for each term that is not zero, of many the first, and one for c. `shown`: as which text.
+std::vector<std::vector<std::string>> term_rows(
+    const Problem& problem, FormatId a, FormatId b, FormatId c,
+    const std::function<std::string(FormatId, std::uint64_t)>& shown = code_text);
+
+/// The codes of a dot problem's operands, as hexadecimal texts.
+nlohmann::ordered_json codes_json(FormatId id, const std::vector<std::uint64_t>& codes);
 
 /// A result, and whose it is: "NVIDIA H200", "mine.json".
 struct NamedResult {

@@ -107,23 +107,6 @@ std::string csv_table(const std::vector<Cells>& rows) {
   return out;
 }
 
-/// A number's minus is no hyphen.
-std::string latex_cell(std::string_view text) {
-  const bool minus = text.size() > 1 && text.front() == '-' && text[1] >= '0' && text[1] <= '9';
-  return minus ? "$-$" + escaped(text.substr(1), kLatexEscapes) : escaped(text, kLatexEscapes);
-}
-
-std::string latex_table(const std::vector<Cells>& rows) {
-  std::string out = fmt::format("\\begin{{tabular}}{{{}}}\n\\toprule\n", std::string(rows.front().size(), 'l'));
-  for (const Cells& row : rows) {
-    Cells cells;
-    for (const std::string& cell : row) cells.push_back(latex_cell(cell));
-    out += fmt::format("{} \\\\\n", fmt::join(cells, " & "));
-    if (&row == &rows.front()) out += "\\midrule\n";
-  }
-  return out + "\\bottomrule\n\\end{tabular}\n";
-}
-
 /// Headings, then rows.
 std::vector<Cells> filled_columns(const std::vector<TableRow>& rows) {
   std::vector<Cells> table(rows.size() + 1);
@@ -136,6 +119,19 @@ std::vector<Cells> filled_columns(const std::vector<TableRow>& rows) {
 }
 
 }  // namespace
+
+std::string latex_text(std::string_view text) {
+  // A number's minus is no hyphen.
+  const bool minus = text.size() > 1 && text.front() == '-' && text[1] >= '0' && text[1] <= '9';
+  return minus ? "$-$" + escaped(text.substr(1), kLatexEscapes) : escaped(text, kLatexEscapes);
+}
+
+std::string latex_table(std::string_view columns, const std::vector<Cells>& rows) {
+  std::string out = fmt::format("\\begin{{tabular}}{{{}}}\n\\toprule\n", columns);
+  for (const Cells& row : rows)
+    out += fmt::format("{} \\\\\n{}", fmt::join(row, " & "), &row == &rows.front() ? "\\midrule\n" : "");
+  return out + "\\bottomrule\n\\end{tabular}\n";
+}
 
 std::optional<TableStyle> find_table_style(std::string_view text) {
   const auto found = std::ranges::find(kStyleNames, text, &StyleName::name);
@@ -161,7 +157,7 @@ TableRow table_row(const ProbeReport& report) {
 
 std::string property_table(const std::vector<TableRow>& rows, TableStyle style) {
   if (rows.empty()) return "";
-  const std::vector<Cells> table = filled_columns(rows);
+  std::vector<Cells> table = filled_columns(rows);
   switch (style) {
     case TableStyle::text:
       return table_text(table, kWideCell);
@@ -170,7 +166,8 @@ std::string property_table(const std::vector<TableRow>& rows, TableStyle style) 
     case TableStyle::csv:
       return csv_table(table);
     case TableStyle::latex:
-      return latex_table(table);
+      for (Cells& row : table) std::ranges::transform(row, row.begin(), latex_text);
+      return latex_table(std::string(table.front().size(), 'l'), table);
   }
   return {};
 }

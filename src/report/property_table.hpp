@@ -25,6 +25,11 @@ struct TableRow {
 /// As a probe found it: its verdict and properties.
 TableRow table_row(const ProbeReport& report);
 
+/// A tabular with the rules of booktabs, the first row a heading. `columns`: "llr". Cells are LaTeX already, as
+/// latex_text() makes them.
+std::string latex_table(std::string_view columns, const std::vector<std::vector<std::string>>& rows);
+std::string latex_text(std::string_view text);
+
 /// With the columns of all rows, without those that are empty in all. Of LaTeX, a tabular with the rules of booktabs.
 std::string property_table(const std::vector<TableRow>& rows, TableStyle style);
 
