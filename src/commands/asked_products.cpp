@@ -24,7 +24,7 @@ std::array<std::size_t, 3> parse_shape(std::string_view text) {
     const auto [stop, error] = std::from_chars(at, end, shape[i]);
     const bool separated = i + 1 == shape.size() ? stop == end : stop != end && *stop == 'x';
     if (error != std::errc{} || !separated || shape[i] == 0 || shape[i] > (std::size_t{1} << 24))
-      throw InputError(fmt::format("--shape: {}; right would be M×N×K, such as 256×256×4096", text));
+      throw InputError(fmt::format("--shape: {}; expected M×N×K, such as 256×256×4096", text));
     at = stop + 1;
   }
   return shape;
@@ -32,7 +32,7 @@ std::array<std::size_t, 3> parse_shape(std::string_view text) {
 
 ProductFormats parse_formats(std::string_view text) {
   const std::string_view right =
-      "right would be A:D or A:B:D, such as fp16:fp32, and +fast for fp8's fast accumulation or fp32 as tf32";
+      "expected A:D or A:B:D, such as fp16:fp32, and +fast for fp8's fast accumulation or fp32 as tf32";
   ProductFormats formats{};
   std::string_view left = text;
   if (left.ends_with("+fast")) {
@@ -67,8 +67,8 @@ OperandLayout parse_layout(const std::string& text) {
     is_number = error == std::errc{} && stop == text.data() + text.size() && 1 <= gap && gap <= kMostBetween;
   }
   if (!is_known || !is_number) {
-    throw InputError(fmt::format("--layouts: {}; right would be {}, or one with a gap of 1 to {} between columns: nt+8",
-                                 text, fmt::join(kNames, ", "), kMostBetween));
+    throw InputError(fmt::format("--layouts: {}; expected {}, or one with a gap of 1 to {} between columns: nt+8", text,
+                                 fmt::join(kNames, ", "), kMostBetween));
   }
   return {text, text[0] == 'n', text[1] == 't', gap};
 }

@@ -18,8 +18,8 @@ struct ProductFormats {
   FormatId a, b, d;
   bool fast = false;
 };
-/// How operands lie by columns, turned (T) or not (N): "tn", the usual ones, with k side by side; "nn", "nt", "tt". With
-/// "+8" columns, those of C and D too, have 8 other numbers between them.
+/// How operands lie by columns, turned (T) or not (N): "tn", the usual ones, with k side by side; "nn", "nt", "tt".
+/// With "+8", columns, those of C and D too, have 8 other numbers between them.
 struct OperandLayout {
   std::string name;
   bool a_k_outermost, b_k_outermost;

@@ -8,15 +8,16 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "bench_program.hpp"
-#include "command_description.hpp"
 #include "commands.hpp"
 #include "numbers.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "shell.hpp"
 #include "src/campaign/stream.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/gemm.hpp"
@@ -315,7 +316,6 @@ void add_diff(CLI::App& app, Action& action) {
   command.add_option("--output", options->output, "With --plan: format of both products (default: the plans')");
   command.add_option("--most-k", options->most_k, "With --plan: products of up to so many along k (default: 65536)");
   command.add_flag("--all", options->all, "All architectures that have instructions for --format, each beside each");
-  add_output(command, "--svg", options->svg, "With --all: draw the matrix (- for standard output)");
   add_whole(command, "--seed", options->seed, "Of random operands");
   add_output(command, "--json", options->json, kJson);
 }
@@ -361,17 +361,17 @@ std::string misread_option(const CLI::App& command) {
   return "";
 }
 
-/// What is wrong, and what would be right.
+/// What is wrong, and what is expected.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
   if (const auto strays = app.remaining(); chosen.empty() && !strays.empty() && !strays.front().starts_with('-')) {
     std::vector<std::string> known;
     for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; }))
       known.push_back(each->get_name());
-    return fmt::format("{} is no command; right would be one of {}", strays.front(), fmt::join(known, ", "));
+    return fmt::format("{} is no command; expected one of {}", strays.front(), fmt::join(known, ", "));
   }
   const std::string misread = chosen.empty() ? "" : misread_option(*chosen.front());
-  return fmt::format("{}; `tcnum {}--help` shows what would be right", misread.empty() ? error.what() : misread,
+  return fmt::format("{}; `tcnum {}--help` shows what is expected", misread.empty() ? error.what() : misread,
                      chosen.empty() ? std::string() : chosen.front()->get_name() + " ");
 }
 
@@ -380,7 +380,7 @@ void refuse_empty_values(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
     for (const CLI::Option* each : command->get_options()) {
       if (std::ranges::find(each->results(), "") != each->results().end()) {
-        throw InputError(fmt::format("{}: is empty; right would be a value, or to leave it out", each->get_name()));
+        throw InputError(fmt::format("{}: is empty; expected a value, or to leave it out", each->get_name()));
       }
     }
     refuse_empty_values(*command);
@@ -422,20 +422,8 @@ void refuse_lost_files(const CLI::App& app) {
 
 // --- What else is made of the description -------------------------------------------------------------------------
 
-CommandDescription described(const CLI::App& app, const std::string& name) {
-  CommandDescription command{name, app.get_description(), {}, {}, name.empty() ? "" : app.get_footer()};
-  for (const CLI::Option* each : app.get_options()) {
-    OptionDescription option{
-        {}, each->get_description(), each->get_items_expected_max() == 0 ? "" : each->get_type_name()};
-    for (const std::string& shorter : each->get_snames()) option.names.push_back("-" + shorter);
-    for (const std::string& longer : each->get_lnames()) option.names.push_back("--" + longer);
-    command.options.push_back(std::move(option));
-  }
-  for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
-    command.commands.push_back(described(*each, (name.empty() ? "" : name + " ") + each->get_name()));
-  }
-  return command;
-}
+/// What the scripts of `--completion` ask. The words that follow are no command line.
+constexpr std::string_view kComplete = "--complete";
 
 /// What CITATION.cff says, for BibTeX.
 constexpr std::string_view kBibtex = R"(@software{tcnum,
@@ -452,12 +440,12 @@ struct Told {
 };
 void add_texts(CLI::App& app) {
   app.add_option_function<std::string>(
-         "--completion", [&app](const std::string& shell) { throw Told{completion(shell, described(app, ""))}; },
+         "--completion", [](const std::string& shell) { throw Told{completion_script(shell)}; },
          "Write what completes command lines in a shell: bash, zsh or fish")
       ->type_name("SHELL")
       ->trigger_on_parse();
   app.add_flag_callback(
-         "--man", [&app] { throw Told{manual_page(described(app, ""), app.get_footer())}; }, "Write the manual page")
+         "--man", [&app] { throw Told{manual_page(app)}; }, "Write the manual page")
       ->trigger_on_parse();
   app.add_flag_callback(
          "--bibtex", [] { throw Told{std::string(kBibtex)}; }, "Write how to cite tcnum, for BibTeX")
@@ -493,6 +481,7 @@ Action parse_command_line(int argc, char** argv, const BenchCommands& bench) {
                          add_diff, add_gemm, bench.add_bench, bench.add_model, add_list, add_sass})
     add(app, action);
   add_texts(app);
+  if (argc > 1 && argv[1] == kComplete) return saying(completions(app, std::span(argv + 2, argv + argc)));
   try {
     app.parse(argc, argv);
     refuse_empty_values(app);

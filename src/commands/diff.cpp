@@ -16,7 +16,6 @@
 #include "progress.hpp"
 #include "src/report/choice.hpp"
 #include "src/report/diff_report.hpp"
-#include "src/report/diff_svg.hpp"
 #include "src/report/layout.hpp"
 #include "src/report/plan_diff_report.hpp"
 #include "tcnum/catalogue.hpp"
@@ -65,14 +64,14 @@ std::array<Side, 2> sides_of(const DiffCommandOptions& options, std::string& cho
                                       {"--account", &options.accounts},
                                       {"--datapath", &options.datapaths}}) {
     if (given->size() > 2)
-      throw InputError(fmt::format("{}: {} are given; right would be one or two", option, given->size()));
+      throw InputError(fmt::format("{}: {} are given; expected one or two", option, given->size()));
   }
   const std::size_t files = options.datapaths.size();
   const bool by_catalogue = files < 2;
   if (by_catalogue && options.archs.empty())
-    throw InputError("diff: --arch: missing; right would be two of them, or two of --datapath, or one of each");
+    throw InputError("diff: --arch: missing; expected two of them, or two of --datapath, or one of each");
   if (by_catalogue && options.instructions.empty() == options.format.empty())
-    throw InputError("diff: --format or --instr: right would be one of the two, such as --format fp16");
+    throw InputError("diff: --format or --instr: expected one of the two, such as --format fp16");
   std::array<Side, 2> sides;
   for (std::size_t which = 0; which < 2; ++which) {
     // Files stand for the first.
@@ -90,14 +89,14 @@ std::array<Side, 2> sides_of(const DiffCommandOptions& options, std::string& cho
 /// A datapath, and all instructions that have it.
 struct ClassOfAll {
   Side side;
-  std::string number, label;  ///< "3", "sm_80 mma.m16n8k16"
+  std::string number;  ///< "3"
   ordered_json members = ordered_json::array();
 };
 std::vector<ClassOfAll> all_classes(const std::string& operands) {
   std::vector<ClassOfAll> all;
   for (const DatapathClass& each : classes_of(operands)) {
     const CatalogueEntry& first = each.front();
-    ClassOfAll& to = all.emplace_back(ClassOfAll{of_instruction(first.arch, *first.instruction, {}), "", ""});
+    ClassOfAll& to = all.emplace_back(ClassOfAll{of_instruction(first.arch, *first.instruction, {}), ""});
     std::vector<std::string_view> archs;
     for (const CatalogueEntry& entry : each.entries) {
       const std::string_view name = arch(entry.arch).name;
@@ -110,15 +109,13 @@ std::vector<ClassOfAll> all_classes(const std::string& operands) {
           fmt::format(" and {} more, of {}", plural(each.entries.size() - 1, "instruction"), fmt::join(archs, ", "));
     }
     to.number = std::to_string(all.size());
-    const std::string name = first.instruction->name();
-    to.label = fmt::format("{} {}", arch(first.arch).name, name.substr(0, name.find('.', name.find('.') + 1)));
   }
   return all;
 }
 
 int run_all(const DiffCommandOptions& options) {
   if (!options.archs.empty() || !options.datapaths.empty() || !options.instructions.empty() || options.format.empty())
-    throw InputError("diff: --all: right would be --format beside it, and no --arch, --instr or --datapath");
+    throw InputError("diff: --all: expected --format beside it, and no --arch, --instr or --datapath");
   require_format_name("--format", options.format);
   const std::vector<ClassOfAll> sides = all_classes(options.format);
   if (sides.size() < 2)
@@ -133,36 +130,26 @@ int run_all(const DiffCommandOptions& options) {
   bool differ = false;
   const ProgressLine progress;
   const std::size_t pairs = sides.size() * (sides.size() - 1) / 2;
-  std::vector<std::vector<DiffCell>> cells(sides.size());
   for (std::size_t i = 0; i < sides.size(); ++i) {
     std::vector<std::string> row = {fmt::format("{} {}", sides[i].number, sides[i].side.name)};
     for (std::size_t j = 0; j < i; ++j) {
       progress.show(fmt::format("{} of {} pairs of datapaths compared", i * (i - 1) / 2 + j, pairs));
-      DiffCell& cell = cells[i].emplace_back();
       try {
         const DatapathDiff found =
             diff(sides[j].side.datapath, sides[i].side.datapath, {.seed = options.seed, .tiles = 32});
         differ = differ || found.smallest;
-        cell.kind = found.equal      ? DiffCell::Kind::same
-                    : found.smallest ? DiffCell::Kind::different
-                                     : DiffCell::Kind::none_found;
-        cell.share = static_cast<double>(found.different()) / static_cast<double>(found.tried());
+        const double share = static_cast<double>(found.different()) / static_cast<double>(found.tried());
+        row.push_back(found.equal ? "same" : found.smallest ? fmt::format("{:.2g} %", 100 * share) : "none found");
         json["pairs"].push_back(diff_document(found, sides[j].side.shown(), sides[i].side.shown()));
       } catch (const InputError&) {
-        cell.kind = DiffCell::Kind::other_formats;
+        row.push_back("other formats");
       }
-      row.push_back(cell.text());
     }
     row.resize(sides.size() + 1);
     rows.push_back(std::move(row));
   }
   progress.clear();
-  if (!options.svg.empty()) {
-    std::vector<std::string> names;
-    for (const ClassOfAll& each : sides) names.push_back(each.label);
-    write_text(options.svg, diff_svg(fmt::format("Products of {}", options.format), names, cells));
-  }
-  if (options.json != "-" && options.svg != "-") {
+  if (options.json != "-") {
     say(fmt::format("Products of {}: how many of the dot products that were tried differ\n\n{}", options.format,
                     table_text(rows, 60)));
   }
@@ -170,34 +157,21 @@ int run_all(const DiffCommandOptions& options) {
   return differ ? kDisagreed : kAgreed;
 }
 
-GemmPlan plan_of(const std::string& name, const std::string& operands) {
-  const auto plans = named_plans();
-  if (std::ranges::find(plans, name, &NamedPlan::name) == plans.end()) {
-    if (is_there(name)) return read_plan(name);
-    std::string names;
-    for (const NamedPlan& plan : plans) names += std::string(plan.name) + ", ";
-    throw InputError(
-        fmt::format("--plan: {} is neither a plan's name nor a file; right would be one of {}or a file", name, names));
-  }
-  if (operands.empty())
-    throw InputError(fmt::format("--format: missing; right would be the format of A and B, which {} is for", name));
-  return named_plan(name, parse_any_format("--format", operands));
-}
-
 int run_plans(const DiffCommandOptions& options) {
   if (options.plans.size() != 2 || options.all || !options.archs.empty() || !options.instructions.empty() ||
       !options.accounts.empty() || !options.datapaths.empty()) {
-    throw InputError("--plan: right would be two of it, and no --arch, --instr, --account, --datapath or --all");
+    throw InputError("--plan: expected two of it, and no --arch, --instr, --account, --datapath or --all");
   }
   constexpr std::uint64_t kMostK = 1 << 20;
   const PlanDiffOptions how{.seed = options.seed, .most_k = parse_whole("--most-k", options.most_k, 1, kMostK)};
-  std::array<GemmPlan, 2> plans = {plan_of(options.plans[0], options.format),
-                                   plan_of(options.plans[1], options.format)};
+  std::optional<FormatId> operands;
+  if (!options.format.empty()) operands = parse_any_format("--format", options.format);
+  std::array<GemmPlan, 2> plans = {parse_plan(options.plans[0], operands), parse_plan(options.plans[1], operands)};
   if (!options.output.empty()) {
     const FormatId output = parse_any_format("--output", options.output);
     for (GemmPlan& plan : plans) plan.output = output;
   } else if (plans[0].output != plans[1].output) {
-    throw InputError(fmt::format("--output: missing, as {} gives {} and {} gives {}; right would be one for both",
+    throw InputError(fmt::format("--output: missing, as {} gives {} and {} gives {}; expected one for both",
                                  options.plans[0], format(plans[0].output).name, options.plans[1],
                                  format(plans[1].output).name));
   }
@@ -212,10 +186,7 @@ int run_plans(const DiffCommandOptions& options) {
 }  // namespace
 
 int run_diff(const DiffCommandOptions& options) {
-  if (!options.svg.empty() && !options.all) throw InputError("--svg: draws a matrix; right would be --all beside it");
-  for (const std::string& written : {options.json, options.svg}) {
-    if (!written.empty()) require_writable(written);
-  }
+  require_writable(options.json);
   if (!options.plans.empty()) return run_plans(options);
   if (options.all) return run_all(options);
   std::string choices;

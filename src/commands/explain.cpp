@@ -58,9 +58,14 @@ std::string modifiers_text(const Vectors& vectors, std::size_t index) {
 /// The only one of several, or none.
 std::string only(const std::vector<std::string>& given) { return given.size() == 1 ? given[0] : ""; }
 
+std::size_t index_of_place(const std::string& at, const Tiles& tiles) {
+  const auto place = parse_place("--at", at, {tiles.count, tiles.m, tiles.n}, "tile,row,column");
+  return (place[0] * tiles.m + place[1]) * tiles.n + place[2];
+}
+
 FromFile question_of_file(const ExplainOptions& options) {
   if (!options.a.empty() || !options.b.empty() || !options.c.empty() || !options.sa.empty() || !options.sb.empty()) {
-    throw InputError("explain: right would be either --in FILE or --a, --b and --c");
+    throw InputError("explain: expected either --in FILE or --a, --b and --c");
   }
   // Of several architectures the file's need not be one.
   const bool several = options.archs.size() > 1;
@@ -70,10 +75,9 @@ FromFile question_of_file(const ExplainOptions& options) {
                                    .datapath = options.datapaths.empty() ? "" : options.datapaths.front(),
                                    .results = false});
   const Vectors& vectors = of.vectors;
-  const std::size_t index =
-      options.at.empty() ? options.index : parse_place("--at", options.at, vectors.tiles, options.in);
+  const std::size_t index = options.at.empty() ? options.index : index_of_place(options.at, vectors.tiles);
   if (index >= vectors.tiles.size()) {
-    throw InputError(fmt::format("--index: {}; right would be a number below {}, the results of {}", index,
+    throw InputError(fmt::format("--index: {}; expected a number below {}, the results of {}", index,
                                  vectors.tiles.size(), options.in));
   }
   Problem problem = problem_at(dot_problems(vectors.tiles, vectors.metadata), index);
@@ -134,7 +138,7 @@ class Sides {
     if (in.products() == of.products() && in.a == of.a && in.b == of.b && in.c == of.c && in.scales == of.scales)
       return;
     throw InputError(
-        fmt::format("--instr: {} of {} does not take the operands of {}; right would be one of the same "
+        fmt::format("--instr: {} of {} does not take the operands of {}; expected one of the same "
                     "formats and k",
                     in.name(), arch(id).name, options_.in));
   }
@@ -147,15 +151,14 @@ class Sides {
     if (options_.archs.empty() && !options_.datapaths.empty() && options_.instructions.empty() &&
         options_.format.empty()) {
       if (!options_.accounts.empty())
-        throw InputError(
-            "--account: is of --arch and --instr; right would be it or --datapath ARCH:INSTRUCTION:ACCOUNT");
+        throw InputError("--account: is of --arch and --instr; expected it or --datapath ARCH:INSTRUCTION:ACCOUNT");
       return;
     }
     std::vector<std::string> names = options_.instructions;
     if (names.empty() && file_ && file_->of.arch) names.push_back(file_->of.instruction->name());
     if (options_.archs.empty() || names.empty() == options_.format.empty()) {
       throw InputError(
-          "explain: --arch or --instr: missing; right would be both, or --arch and --format, or --datapath, or --in "
+          "explain: --arch or --instr: missing; expected both, or --arch and --format, or --datapath, or --in "
           "FILE");
     }
     std::vector<bool> is_some(names.size(), false);
@@ -183,7 +186,7 @@ class Sides {
 
   void add_all() {
     if (!options_.archs.empty() || !options_.accounts.empty() || file_)
-      throw InputError("--all: takes every architecture's first account; right would be no --arch, --account or --in");
+      throw InputError("--all: takes every architecture's first account; expected no --arch, --account or --in");
     if (!options_.format.empty()) require_format_name("--format", options_.format);
     std::optional<InputError> last;
     for (const Arch& each : kArchs) {
@@ -199,7 +202,7 @@ class Sides {
     }
     if (sides_.empty() && last) throw *last;
     if (sides_.empty())
-      throw InputError("--all: the catalogue has no such instruction; right would be what `tcnum list` shows");
+      throw InputError("--all: the catalogue has no such instruction; expected what `tcnum list` shows");
   }
   std::vector<const Instruction*> instructions_asked_for(ArchId id) const {
     if (options_.format.empty()) return instructions_of(id);
@@ -280,12 +283,12 @@ int run_plans(const ExplainOptions& options) {
   if (options.in.empty() || !options.archs.empty() || !options.instructions.empty() || !options.format.empty() ||
       !options.accounts.empty() || !options.datapaths.empty() || options.all || !options.a.empty() ||
       !options.b.empty() || !options.c.empty() || !options.d.empty()) {
-    throw InputError("--plan: right would be --in FILE of matrices and --at beside it, and what it says is the plan's");
+    throw InputError("--plan: expected --in FILE of matrices and --at beside it, and what it says is the plan's");
   }
   const ElementOfProduct found = element_of_product(options);
   const bool is_chain = found.plans.size() == 1 && found.plans.front().is_one_chain();
   if (!options.latex.empty() && !is_chain)
-    throw InputError("--latex: tables are of one datapath's sums; right would be one plan that is one chain");
+    throw InputError("--latex: tables are of one datapath's sums; expected one plan that is one chain");
   if (options.json != "-" && options.latex != "-")
     say((is_chain ? single_text(found.chain) + "\n" : "") + element_text(found.plans, found.observed, is_chain));
   if (!options.json.empty()) write_json(options.json, element_document(found.plans, found.chain, found.observed));
@@ -297,13 +300,13 @@ int run_plans(const ExplainOptions& options) {
 
 int run_explain(const ExplainOptions& options) {
   if (!options.at.empty() && options.in.empty())
-    throw InputError("--at: is a place in a file; right would be --in FILE beside it");
+    throw InputError("--at: is a place in a file; expected --in FILE beside it");
   for (const std::string& written : {options.json, options.latex}) {
     if (!written.empty()) require_writable(written);
   }
   if (!options.plans.empty()) return run_plans(options);
   if (options.alpha != 1 || options.beta)
-    throw InputError("--alpha, --beta: come to a whole product's element; right would be --plan beside them");
+    throw InputError("--alpha, --beta: come to a whole product's element; expected --plan beside them");
   std::optional<FromFile> file;
   if (!options.in.empty()) file = question_of_file(options);
   Sides asked(options, file);

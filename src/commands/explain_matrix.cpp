@@ -26,35 +26,12 @@ struct Place {
 
 /// "row,column", or "batch,row,column".
 Place place_of(const ExplainOptions& options, const ProductMatrices& matrices) {
-  const std::vector<std::string> parts = split_at_commas(options.at);
-  const std::string right =
-      fmt::format("--at: {}; right would be {}row,column, below {}{},{}, as {} has them", options.at,
-                  matrices.batched ? "batch," : "", matrices.batched ? fmt::format("{},", matrices.batches) : "",
-                  matrices.m, matrices.n, options.in);
-  std::vector<std::size_t> extents = {matrices.m, matrices.n};
-  if (matrices.batched) extents.insert(extents.begin(), matrices.batches);
-  if (options.at.empty() || parts.size() != extents.size()) throw InputError(right);
-  std::vector<std::size_t> at;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    try {
-      at.push_back(parse_whole("--at", parts[i], 0, extents[i] - 1));
-    } catch (const InputError&) {
-      throw InputError(right);
-    }
+  if (!matrices.batched) {
+    const auto at = parse_place("--at", options.at, {matrices.m, matrices.n}, "row,column");
+    return {0, at[0], at[1]};
   }
-  return matrices.batched ? Place{at[0], at[1], at[2]} : Place{0, at[0], at[1]};
-}
-
-GemmPlan plan_of(const std::string& name, FormatId operands) {
-  const auto plans = named_plans();
-  if (std::ranges::find(plans, name, &NamedPlan::name) != plans.end()) return named_plan(name, operands);
-  if (!is_there(name)) {
-    throw InputError(fmt::format(
-        "--plan: {} is neither a plan's name nor a file; right would be one that `tcnum gemm --help` shows, "
-        "or a file",
-        name));
-  }
-  return read_plan(name);
+  const auto at = parse_place("--at", options.at, {matrices.batches, matrices.m, matrices.n}, "batch,row,column");
+  return {at[0], at[1], at[2]};
 }
 
 /// A, B, and what comes to their product, of one batch.
@@ -87,20 +64,6 @@ class Inputs {
   std::deque<MatrixView> views_;
 };
 
-/// The first of the named plans whose D has that code there.
-std::optional<ExplainedElement> named_plan_that_gives(std::uint64_t code, FormatId output, const Inputs& of,
-                                                      const Place& at) {
-  for (const NamedPlan& named : named_plans()) {
-    if (std::ranges::find(named.operands, of.a.format()) == named.operands.end()) continue;
-    try {
-      ExplainedElement found = of.element(std::string(named.name), named_plan(named.name, of.a.format(), output), at);
-      if (found.trace.d == code) return found;
-    } catch (const InputError&) {  // it takes no such scales
-    }
-  }
-  return std::nullopt;
-}
-
 /// The plan's instruction, from +0 on.
 ExplainedSide chain_of(const ExplainedElement& element) {
   const GemmPlan& plan = element.trace.plan;
@@ -119,13 +82,13 @@ ExplainedSide chain_of(const ExplainedElement& element) {
 
 ElementOfProduct element_of_product(const ExplainOptions& options) {
   constexpr std::size_t kMostPlans = 2;
-  if (options.plans.size() > kMostPlans) throw InputError("--plan: right would be one plan, or two to compare");
+  if (options.plans.size() > kMostPlans) throw InputError("--plan: expected one plan, or two to compare");
   const ProductMatrices matrices = read_product(MatrixFile(options.in), {.optional = {"C", "bias", "D", "SA", "SB"}});
   const Place place = place_of(options, matrices);
   const Inputs inputs(options, matrices, place.batch);
   ElementOfProduct found;
   for (const std::string& name : options.plans)
-    found.plans.push_back(inputs.element(name, plan_of(name, inputs.a.format()), place));
+    found.plans.push_back(inputs.element(name, parse_plan(name, inputs.a.format()), place));
   found.chain = chain_of(found.plans.front());
   const StoredTensor* const d = matrices.find("D");
   const bool is_theirs = d != nullptr && std::ranges::all_of(found.plans, [&](const auto& each) {
@@ -133,10 +96,6 @@ ElementOfProduct element_of_product(const ExplainOptions& options) {
                          });
   if (!is_theirs) return found;
   found.observed = Matrix(view_of(*d, place.batch))(place.row, place.column);
-  if (found.plans.size() == 1 && *found.observed != found.plans.front().trace.d) {
-    if (auto other = named_plan_that_gives(*found.observed, found.plans.front().trace.plan.output, inputs, place))
-      found.plans.push_back(*std::move(other));
-  }
   return found;
 }
 

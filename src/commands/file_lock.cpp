@@ -56,8 +56,7 @@ FileLock::FileLock(const std::string& path, IfHeld if_held) {
   }
   if (descriptor_ >= 0) close(descriptor_);
   if (error == EWOULDBLOCK) {
-    throw InputError(
-        fmt::format("{}: another run is keeping it; right would be another file, or the end of that run", path));
+    throw InputError(fmt::format("{}: another run is keeping it; expected another file, or the end of that run", path));
   }
   if (error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP) {
     throw UnavailableError(

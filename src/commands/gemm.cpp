@@ -25,26 +25,10 @@ std::optional<FormatId> named_format(std::string_view option, const std::string&
   return parse_any_format(option, text);
 }
 
-GemmPlan chosen_plan(const GemmCommandOptions& options, FormatId operands) {
-  const std::optional<FormatId> output = named_format("--output", options.output);
-  const auto plans = named_plans();
-  if (std::ranges::find(plans, options.plan, &NamedPlan::name) != plans.end())
-    return named_plan(options.plan, operands, output);
-  if (!is_there(options.plan)) {
-    std::string names;
-    for (const NamedPlan& plan : plans) names += std::string(plan.name) + ", ";
-    throw InputError(fmt::format("--plan: {} is neither a plan's name nor a file; right would be one of {}or a file",
-                                 options.plan, names));
-  }
-  GemmPlan plan = read_plan(options.plan);
-  plan.output = output.value_or(plan.output);
-  return plan;
-}
-
 Processor chosen_processor(const GemmCommandOptions& options) {
   if (options.processor.empty() || options.processor == "cpu") return Processor::cpu;
   if (options.processor == "gpu") return Processor::gpu;
-  throw InputError(fmt::format("gemm: --processor: {} is unknown; right would be cpu or gpu", options.processor));
+  throw InputError(fmt::format("gemm: --processor: {} is unknown; expected cpu or gpu", options.processor));
 }
 
 constexpr std::array<std::string_view, 2> kScales = {"SA", "SB"};
@@ -63,7 +47,7 @@ void check_scales(const GemmCommandOptions& options, const ProductMatrices& matr
     const std::size_t parts = std::max<std::size_t>(matrices.scale_parts, 1);
     const std::size_t every = plan.promote_every.value_or(matrices.k), promotions = (matrices.k + every - 1) / every;
     if (parts == 1 || parts == promotions) continue;
-    throw InputError(fmt::format("{}: {} parts of K; right would be 1{}", where_is(options, name), parts,
+    throw InputError(fmt::format("{}: {} parts of K; expected 1{}", where_is(options, name), parts,
                                  plan.promote_every
                                      ? fmt::format(", or {} of {} each, as the plan promotes them", promotions, every)
                                      : ", as the plan has no promote_every"));
@@ -129,19 +113,19 @@ class Product {
 void check_options(const GemmCommandOptions& options) {
   if (options.plan.empty() && !options.error) {
     throw InputError(
-        "gemm: --plan: missing; right would be a plan's name, such as nvjet, or a file; or --fit, which "
+        "gemm: --plan: missing; expected a plan's name, such as nvjet, or a file; or --fit, which "
         "finds one; or --error, with a D");
   }
   if (options.plan.empty() && !options.out.empty())
-    throw InputError("gemm: --out: without --plan there is nothing to write; right would be both, or neither");
+    throw InputError("gemm: --out: without --plan there is nothing to write; expected both, or neither");
   if (!options.plan.empty() && !options.d.empty())
-    throw InputError("gemm: --d: --plan makes a D of its own; right would be one of the two");
+    throw InputError("gemm: --d: --plan makes a D of its own; expected one of the two");
   if (options.plan.empty() && !options.processor.empty())
-    throw InputError("gemm: --processor: without --plan nothing is multiplied; right would be both, or neither");
+    throw InputError("gemm: --processor: without --plan nothing is multiplied; expected both, or neither");
   chosen_processor(options);  // is one
   if (!options.json.empty() && !options.error)
-    throw InputError("gemm: --json: a product has no report; right would be --error or --fit beside it");
-  if (options.out.empty() && !options.error) throw InputError("gemm: --out: missing; right would be a file to write");
+    throw InputError("gemm: --json: a product has no report; expected --error or --fit beside it");
+  if (options.out.empty() && !options.error) throw InputError("gemm: --out: missing; expected a file to write");
   require_no_stdout({"--out", options.out});
   constexpr std::string_view kArray = ".npy";
   if (!options.in.empty() && options.out.ends_with(kArray)) {
@@ -182,14 +166,14 @@ ProductMatrices read_matrices(const GemmCommandOptions& options, bool with_d) {
                                 scales = named_format("--scale-format", options.scale_format);
   const bool arrays = !options.a.empty() || !options.b.empty();
   if (options.in.empty() != arrays) {
-    throw InputError("gemm: right would be either --in FILE, or --a A.npy and --b B.npy");
+    throw InputError("gemm: expected either --in FILE, or --a A.npy and --b B.npy");
   }
   if (!arrays) {
     for (const std::string* const each : {&options.c, &options.bias, &options.d, &options.scale_a, &options.scale_b,
                                           &options.exact_a, &options.exact_b}) {
       if (each->empty()) continue;
       throw InputError(
-          "gemm: --c, --bias, --scale-a, --scale-b, --exact-a, --exact-b and --d go with --a and --b; right would be "
+          "gemm: --c, --bias, --scale-a, --scale-b, --exact-a, --exact-b and --d go with --a and --b; expected "
           "all of it in --in's file");
     }
     ProductRequest request;
@@ -202,8 +186,7 @@ ProductMatrices read_matrices(const GemmCommandOptions& options, bool with_d) {
   std::vector<NpyOperand> files;
   const auto add = [&](const char* name, const char* option, const std::string& path, std::optional<FormatId> id,
                        bool required) {
-    if (path.empty() && required)
-      throw InputError(fmt::format("gemm: {}: missing; right would be a .npy file", option));
+    if (path.empty() && required) throw InputError(fmt::format("gemm: {}: missing; expected a .npy file", option));
     if (!path.empty()) files.push_back({name, path, id});
   };
   add("A", "--a", options.a, operands, true);
@@ -229,7 +212,7 @@ std::string where_is(const GemmCommandOptions& options, std::string_view tensor)
 void refuse_scales(const GemmCommandOptions& options, const ProductMatrices& matrices, std::string_view why) {
   for (const std::string_view tensor : kScales) {
     if (matrices.find(tensor) != nullptr)
-      throw InputError(fmt::format("{}: {}; right would be operands without scales", where_is(options, tensor), why));
+      throw InputError(fmt::format("{}: {}; expected operands without scales", where_is(options, tensor), why));
   }
 }
 
@@ -273,9 +256,9 @@ ErrorReference BatchInputs::reference(const GemmPlan* plan) const {
 }
 
 int run_gemm(const GemmCommandOptions& options) {
-  if (options.fit && options.error) throw InputError("gemm: --fit and --error: right would be one of the two");
+  if (options.fit && options.error) throw InputError("gemm: --fit and --error: expected one of the two");
   if (options.fit && !options.processor.empty())
-    throw InputError("gemm: --processor: --fit multiplies on the CPU; right would be --plan beside it, or neither");
+    throw InputError("gemm: --processor: --fit multiplies on the CPU; expected --plan beside it, or neither");
   if (!options.error && !(options.exact_a.empty() && options.exact_b.empty()))
     throw InputError("gemm: --exact-a and --exact-b: nothing is compared with them; expected --error beside them");
   if (options.fit) return run_gemm_fit(options);
@@ -284,7 +267,7 @@ int run_gemm(const GemmCommandOptions& options) {
   const ProductMatrices matrices = read_matrices(options, is_given);
   const InterruptGuard guard;
   if (is_given) return report_error(options, matrices, *matrices.find("D"), nullptr);
-  const GemmPlan plan = chosen_plan(options, matrices.find("A")->format);
+  const GemmPlan plan = parse_plan(options.plan, matrices.find("A")->format, named_format("--output", options.output));
   check_scales(options, matrices, plan);
   const StoredTensor d = multiply(options, matrices, plan);
   return options.error ? report_error(options, matrices, d, &plan) : kAgreed;

@@ -73,7 +73,7 @@ EpilogueCallable by_program(const FileProgram& program, const GemmSubject& subje
         },
         [&](const std::string& out) { d = MatrixFile(out).read("D", subject.d); });
     if (d.shape != std::vector<std::size_t>{subject.m, subject.n})
-      throw InputError(fmt::format("{}: gave a D of {}; right would be [{}, {}]", program.command(),
+      throw InputError(fmt::format("{}: gave a D of {}; expected [{}, {}]", program.command(),
                                    fmt::join(d.shape, " × "), subject.m, subject.n));
     Matrix result(subject.d, subject.m, subject.n);
     const MatrixView view = view_of(d);
@@ -95,15 +95,15 @@ struct FitOfOne {
 
 FitOfOne fit_files(const GemmCommandOptions& options, const GemmFitOptions& fit_options) {
   if (options.epilogue)
-    throw InputError("gemm: --epilogue: right would be --from, as a file has one product, of A and B alone");
+    throw InputError("gemm: --epilogue: expected --from, as a file has one product, of A and B alone");
   const ProductMatrices matrices = read_matrices(options, true);
   const std::string& file = options.in.empty() ? options.a : options.in;
   if (matrices.batched)
-    throw InputError(fmt::format("{}: --fit: the matrices have a batch axis; right would be one product", file));
+    throw InputError(fmt::format("{}: --fit: the matrices have a batch axis; expected one product", file));
   for (const std::string_view name : {"C", "bias"}) {
     if (matrices.find(name) == nullptr) continue;
     throw InputError(
-        fmt::format("{}: --fit takes no {}; right would be a product of A and B alone", where_is(options, name), name));
+        fmt::format("{}: --fit takes no {}; expected a product of A and B alone", where_is(options, name), name));
   }
   refuse_scales(options, matrices, "--fit takes no scales");
   const MatrixView a = view_of(*matrices.find("A")), b = view_of(*matrices.find("B")), d = view_of(*matrices.find("D"));
@@ -132,7 +132,7 @@ FitOfOne fit_one(const GemmCommandOptions& options) {
   if (options.from.empty()) return fit_files(options, fit_options);
   if (options.formats.size() != 1 || options.shapes.size() != 1)
     throw InputError(
-        "--from: --formats and --shape: right would be one of each, such as --formats fp16:fp32 --shape 256×256×4096");
+        "--from: --formats and --shape: expected one of each, such as --formats fp16:fp32 --shape 256×256×4096");
   const GemmSubject subject = asked_shapes(options).at(0).subject(options.arch);
   const auto said = [&](EpilogueCallable multiply) -> EpilogueCallable {
     return [&progress, multiply = std::move(multiply), count = 0](const EpilogueProduct& product) mutable {
@@ -146,7 +146,7 @@ FitOfOne fit_one(const GemmCommandOptions& options) {
                           options.epilogue, fit_options);
   }
   if (!options.from.starts_with(kProgramPrefix))
-    throw InputError(fmt::format("--from: {}; right would be exec:COMMAND, plan:FILE or cublaslt", options.from));
+    throw InputError(fmt::format("--from: {}; expected exec:COMMAND, plan:FILE or cublaslt", options.from));
   const FileProgram program(options.from.substr(kProgramPrefix.size()),
                             {.time_limit = options.time_limit, .stop = &interrupted});
   const InterruptGuard guard;
@@ -157,7 +157,7 @@ FitOfOne fit_one(const GemmCommandOptions& options) {
 
 int run_gemm_fit(const GemmCommandOptions& options) {
   if (!options.plan.empty() || !options.out.empty())
-    throw InputError("gemm: --fit finds a plan; right would be no --plan and no --out");
+    throw InputError("gemm: --fit finds a plan; expected no --plan and no --out");
   if (!options.json.empty()) require_writable(options.json);
   if (options.from == kLibrary) return options.epilogue ? run_library_epilogues(options) : run_library_survey(options);
   const auto& [subject, fit, epilogue] = fit_one(options);

@@ -36,7 +36,7 @@ VectorsInFile subject_of(const GenerateOptions& options) {
     return of;
   }
   if (options.arch.empty() || options.instruction.empty()) {
-    throw InputError(fmt::format("{}: missing; right would be an architecture and an instruction, or --datapath alone",
+    throw InputError(fmt::format("{}: missing; expected an architecture and an instruction, or --datapath alone",
                                  options.arch.empty() ? "--arch" : "--instr"));
   }
   const ArchId id = parse_arch(options.arch);
@@ -83,8 +83,7 @@ Distribution named_distribution(const std::string& text) {
 
 std::vector<Problem> problems_of(const GenerateOptions& options, const Instruction& in) {
   const std::uint64_t count = options.count.empty() ? kGenerated : parse_count("--count", options.count);
-  if (count > kMostGenerated)
-    throw InputError(fmt::format("--count: {}; right would be at most {}", count, kMostGenerated));
+  if (count > kMostGenerated) throw InputError(fmt::format("--count: {}; expected at most {}", count, kMostGenerated));
   if (options.distribution == kBattery)
     return crafted_problems(in, options.count.empty() ? kMostGenerated : static_cast<std::size_t>(count));
   return stream_problems(in, named_distribution(options.distribution), options.seed, count);
@@ -93,7 +92,7 @@ std::vector<Problem> problems_of(const GenerateOptions& options, const Instructi
 }  // namespace
 
 int run_generate(const GenerateOptions& options) {
-  if (options.out.empty()) throw InputError("--out: missing; right would be a file to write");
+  if (options.out.empty()) throw InputError("--out: missing; expected a file to write");
   VectorsInFile made = subject_of(options);
   const Instruction& in = *made.instruction;
   const NamedDatapath chosen = datapath_for(made, options.instruction, options.datapath, options.account);
@@ -119,8 +118,8 @@ int run_generate(const GenerateOptions& options) {
 }
 
 int run_convert(const ConvertOptions& options) {
-  if (options.in.empty()) throw InputError("--in: missing; right would be a file of dot problems");
-  if (options.out.empty()) throw InputError("--out: missing; right would be a file to write");
+  if (options.in.empty()) throw InputError("--in: missing; expected a file of dot problems");
+  if (options.out.empty()) throw InputError("--out: missing; expected a file to write");
   require_vectors_writable(options.out, options.form);
   const ProgressLine progress(fmt::format("converting {}", options.in));
   // Results that are missing would come out as zeros: emulate adds them.

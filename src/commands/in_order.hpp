@@ -2,11 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
-#include <exception>
-#include <mutex>
-#include <optional>
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -19,43 +16,22 @@ namespace tcnum {
 /// what comes after is not begun any more.
 template <class Result, class Make, class Take>
 void in_order(std::size_t count, unsigned threads, const Make& make, const Take& take) {
-  struct Place {
-    std::optional<Result> result;
-    std::exception_ptr failure;
-    bool done = false;
-  };
-  std::vector<Place> places(count);
-  std::mutex mutex;
-  std::condition_variable news;
+  std::vector<std::packaged_task<Result()>> tasks;
+  std::vector<std::future<Result>> results;
+  for (std::size_t i = 0; i < count; ++i) {
+    tasks.emplace_back([&make, i] { return make(i); });
+    results.push_back(tasks.back().get_future());
+  }
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> stopped = false;
-  const auto work_on = [&](std::size_t i) {
-    std::optional<Result> result;
-    std::exception_ptr failure;
-    try {
-      result.emplace(make(i));
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    const std::lock_guard lock(mutex);
-    places[i].result = std::move(result);
-    places[i].failure = failure;
-    places[i].done = true;
-    news.notify_all();
-  };
   const auto work = [&](std::size_t /*thread*/) {
-    for (std::size_t i = next++; i < count && !stopped; i = next++) work_on(i);
+    for (std::size_t i = next++; i < count && !stopped; i = next++) tasks[i]();
   };
   const std::vector<std::jthread> others = threads_of(0, threads > 1 ? threads : 0, work);
   try {
     for (std::size_t i = 0; i < count; ++i) {
-      if (others.empty()) work_on(i);
-      std::unique_lock lock(mutex);
-      news.wait(lock, [&] { return places[i].done; });
-      lock.unlock();
-      if (places[i].failure) std::rethrow_exception(places[i].failure);
-      take(i, std::move(*places[i].result));
-      places[i].result.reset();
+      if (others.empty()) tasks[i]();
+      take(i, results[i].get());
     }
   } catch (...) {
     stopped = true;  // the threads end when what they are at is made

@@ -154,7 +154,8 @@ std::string datapath_text(const KnownInstruction& listed, Footnotes& footnotes) 
 std::string compared_text(const KnownInstruction& listed, const ComparedResults& compared) {
   if (listed.accounts.empty()) return "";
   const CatalogueEntry& first = listed.accounts.front();
-  const std::uint64_t results = first.standing == Standing::measured ? compared.of(*listed.instruction) : first.answers;
+  const std::uint64_t results =
+      first.standing == Standing::measured ? compared.count(*listed.instruction) : first.answers;
   constexpr std::uint64_t kMostDigits = 1'000'000;
   if (results == 0) return "";
   return results < kMostDigits ? count_text(static_cast<double>(results))
@@ -238,7 +239,7 @@ ordered_json architecture_json(const ListedArch& listed) {
                               {"origin", entry.origin},
                               {"fitted", entry.fitted},
                               {"standing", name(entry.standing)}};
-      if (entry.standing == Standing::measured) account["answers"] = compared.of(*i);
+      if (entry.standing == Standing::measured) account["answers"] = compared.count(*i);
       if (entry.answers != 0) account["answers"] = entry.answers;
       if (!entry.refuted_by.empty()) account["refuted_by"] = entry.refuted_by;
       if (!entry.lowered_to.empty()) account["lowered_to"] = entry.lowered_to;
@@ -332,7 +333,7 @@ int list_evaluators(const ListOptions& options) {
 /// What --datapath reads, with where it comes from.
 int list_datapath(const ListOptions& options) {
   if (!options.archs.empty() || !options.instruction.empty())
-    throw InputError("list: --datapath: says which; right would be no --arch or --instr beside it");
+    throw InputError("list: --datapath: says which; expected no --arch or --instr beside it");
   require_writable(options.json);
   const NamedDatapath named = named_datapath(options.datapath);
   const ordered_json datapath = to_json(named.datapath);
@@ -350,7 +351,7 @@ int list_datapath(const ListOptions& options) {
 int run_list(const ListOptions& options) {
   if (options.works && (options.evaluators || options.known || options.measured || !options.datapath.empty())) {
     throw InputError(
-        "list: --works: is of what is published; right would be --arch, --instr, --format, --table or --json beside "
+        "list: --works: is of what is published; expected --arch, --instr, --format, --table or --json beside "
         "it");
   }
   if (options.evaluators) return list_evaluators(options);
@@ -361,14 +362,14 @@ int run_list(const ListOptions& options) {
       throw InputError(fmt::format("--arch: {}; expected whose works, one of {}",
                                    options.archs.empty() ? "missing" : "several", arch_names()));
     if (!options.table.empty() && !options.json.empty())
-      throw InputError("list: --table and --json; right would be one of them");
+      throw InputError("list: --table and --json; expected one of them");
     const ArchId id = parse_arch(options.archs.front());
     return list_works(options, id, filter.of(id));
   }
   require_writable(options.json);
   std::optional<TableStyle> table;
   if (!options.table.empty()) table = parse_table_style(options.table);
-  if (table && !options.json.empty()) throw InputError("list: --table and --json; right would be one of them");
+  if (table && !options.json.empty()) throw InputError("list: --table and --json; expected one of them");
   if (table) filter.known = false;  // it has no rows of others, but says of an architecture that nothing is known of it
   const std::vector<ListedArch> shown = listed_of(options.archs, filter);
   if (!options.json.empty()) {

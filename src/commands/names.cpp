@@ -10,6 +10,7 @@
 #include "io/nearest.hpp"
 #include "io/printable.hpp"
 #include "numbers.hpp"
+#include "output.hpp"
 #include "src/catalogue/names.hpp"
 #include "src/catalogue/operand_formats.hpp"
 #include "src/oracles/datapath_oracle.hpp"
@@ -84,12 +85,11 @@ const Instruction& parse_instruction(std::string_view text, ArchId of) {
                                        nearest_names(text, names));
   };
   if (found == nullptr && text.starts_with("tcgen05.mma") && text.find("kind::") != std::string_view::npos) {
-    throw InputError(fmt::format("--instr: {} does not say its shape and formats; right would be {}", text, known()));
+    throw InputError(fmt::format("--instr: {} does not say its shape and formats; expected {}", text, known()));
   }
-  if (found == nullptr) throw InputError(fmt::format("--instr: {} is unknown; right would be {}", text, known()));
+  if (found == nullptr) throw InputError(fmt::format("--instr: {} is unknown; expected {}", text, known()));
   if (!found->archs.contains(of)) {
-    throw InputError(
-        fmt::format("--instr: {} does not have {}; right would be {}", arch(of).name, found->name(), known()));
+    throw InputError(fmt::format("--instr: {} does not have {}; expected {}", arch(of).name, found->name(), known()));
   }
   return *found;
 }
@@ -110,7 +110,7 @@ std::vector<const Instruction*> matching_instructions(const std::string& pattern
   }
   if (matching.empty()) {
     throw InputError(fmt::format(
-        "--instr: {} matches no instruction of {}; right would be a pattern of names that `tcnum list --arch {}` shows",
+        "--instr: {} matches no instruction of {}; expected a pattern of names that `tcnum list --arch {}` shows",
         pattern, arch(of).name, arch(of).name));
   }
   return matching;
@@ -122,10 +122,10 @@ InstructionOnArch instruction_of_file(const std::string& path, const Vectors& ve
                                 find_instruction(vectors.instruction)};  // read_vectors checked them
   if (!arch_text.empty() && parse_arch(arch_text) != found.arch) {
     throw InputError(
-        fmt::format("{}: __metadata__.arch: {}; right would be {}, as --arch says", path, vectors.arch, arch_text));
+        fmt::format("{}: __metadata__.arch: {}; expected {}, as --arch says", path, vectors.arch, arch_text));
   }
   if (!instruction_text.empty() && &parse_instruction(instruction_text, found.arch) != found.instruction) {
-    throw InputError(fmt::format("{}: __metadata__.instruction: {}; right would be {}, as --instr says", path,
+    throw InputError(fmt::format("{}: __metadata__.instruction: {}; expected {}, as --instr says", path,
                                  vectors.instruction, instruction_text));
   }
   return found;
@@ -156,12 +156,12 @@ NamedDatapath named_datapath(const std::string& text) {
 NamedDatapath choose_datapath(const std::string& name, ArchId of, const Instruction& instruction,
                               std::string_view where, const std::string& account) {
   if (!name.empty() && !account.empty())
-    throw InputError("--account: is of --arch and --instr; right would be it or --datapath ARCH:INSTRUCTION:ACCOUNT");
+    throw InputError("--account: is of --arch and --instr; expected it or --datapath ARCH:INSTRUCTION:ACCOUNT");
   if (!name.empty()) return own_datapath(name, instruction);
   std::vector<CatalogueEntry> accounts = catalogue(of, instruction);
   if (accounts.empty()) {
     throw InputError(
-        fmt::format("{}: the catalogue has no datapath of {} on {}; right would be --datapath FILE, or what "
+        fmt::format("{}: the catalogue has no datapath of {} on {}; expected --datapath FILE, or what "
                     "`tcnum list --arch {}` shows",
                     where, instruction.name(), arch(of).name, arch(of).name));
   }
@@ -172,7 +172,37 @@ NamedDatapath choose_datapath(const std::string& name, ArchId of, const Instruct
     }
     known.push_back(each.account);
   }
-  throw InputError(fmt::format("--account: {} is unknown; right would be one of: {}", account, fmt::join(known, ", ")));
+  throw InputError(fmt::format("--account: {} is unknown; expected one of: {}", account, fmt::join(known, ", ")));
+}
+
+GemmPlan parse_plan(const std::string& name, std::optional<FormatId> operands, std::optional<FormatId> output) {
+  const auto plans = named_plans();
+  if (std::ranges::find(plans, name, &NamedPlan::name) != plans.end()) {
+    if (operands) return named_plan(name, *operands, output);
+    throw InputError(fmt::format("--format: missing; expected the format of A and B, which {} is for", name));
+  }
+  if (!is_there(name)) {
+    std::vector<std::string_view> names;
+    for (const NamedPlan& plan : plans) names.push_back(plan.name);
+    throw InputError(fmt::format("--plan: {} is neither a plan's name nor a file; expected one of {}, or a file", name,
+                                 fmt::join(names, ", ")));
+  }
+  GemmPlan plan = read_plan(name);
+  plan.output = output.value_or(plan.output);
+  return plan;
+}
+
+std::vector<std::size_t> parse_place(std::string_view option, const std::string& text,
+                                     const std::vector<std::size_t>& extents, std::string_view what) {
+  std::vector<std::size_t> place;
+  try {
+    for (const std::string& part : split_at_commas(text))
+      place.push_back(parse_whole(option, part, 0, extents.at(place.size()) - 1));
+  } catch (const std::exception&) {
+    place.clear();
+  }
+  if (place.size() == extents.size()) return place;
+  throw InputError(fmt::format("{}: {}; expected {}, below {}", option, text, what, fmt::join(extents, ",")));
 }
 
 std::vector<const Instruction*> fitting_instructions(const Datapath& datapath,
@@ -192,7 +222,7 @@ std::vector<const Instruction*> fitting_instructions(const Datapath& datapath,
     const Numerics& n = datapath.numerics;
     mismatch = fmt::format(
         "{}: k, operands and result ({}; {}, {}, {}; {}) are of none of the {} instructions asked for; "
-        "right would be --instr NAME, one that it describes",
+        "expected --instr NAME, one that it describes",
         file, datapath.tree.k, format(n.a.format).name, format(n.b.format).name, format(n.c.format).name,
         format(n.result).name, instructions.size());
   }

@@ -1,13 +1,15 @@
 // What the user names on the command line: architectures, formats, instructions, datapaths, GPUs. Each function
-// throws an InputError that says what would be right.
+// throws an InputError that says what is expected.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "src/catalogue/operand_formats.hpp"
 #include "tcnum/datapath.hpp"
+#include "tcnum/gemm.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/tiles.hpp"
 
@@ -65,6 +67,15 @@ NamedDatapath own_datapath(const std::string& name, const Instruction& instructi
 /// what asks for it, in errors.
 NamedDatapath choose_datapath(const std::string& name, ArchId of, const Instruction& instruction,
                               std::string_view where, const std::string& account = {});
+
+/// What --plan names: a plan by its name, for operands of that format (without one, throws InputError that asks for
+/// --format), or a file. `output`: another format of D than the plan's.
+GemmPlan parse_plan(const std::string& name, std::optional<FormatId> operands,
+                    std::optional<FormatId> output = std::nullopt);
+
+/// "3,0,12": a place below these extents, such as a tile's, a row's and a column's. `what` says what they are of.
+std::vector<std::size_t> parse_place(std::string_view option, const std::string& text,
+                                     const std::vector<std::size_t>& extents, std::string_view what);
 
 /// Those of the instructions that the datapath can be of, at least one.
 std::vector<const Instruction*> fitting_instructions(const Datapath& datapath,

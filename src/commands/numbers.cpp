@@ -16,7 +16,7 @@ namespace tcnum {
 namespace {
 
 [[noreturn]] void refuse(std::string_view option, std::string_view text, std::string_view right) {
-  throw InputError(fmt::format("{}: {}; right would be {}", option, text.empty() ? "is empty" : shown(text), right));
+  throw InputError(fmt::format("{}: {}; expected {}", option, text.empty() ? "is empty" : shown(text), right));
 }
 
 bool all_digits(std::string_view text) {
@@ -29,28 +29,6 @@ std::optional<std::uint64_t> whole(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() ? std::optional(value) : std::nullopt;
-}
-
-/// "2.5e9" as 2500000000; nothing if that is no whole number or beyond 64 bits.
-std::optional<std::uint64_t> scientific(std::string_view text) {
-  const std::size_t at_e = std::min(text.find_first_of("eE"), text.size());
-  const std::string_view mantissa = text.substr(0, at_e);
-  std::string_view power = text.substr(std::min(at_e + 1, text.size()));
-  if (power.starts_with('+')) power.remove_prefix(1);
-  while (power.size() > 1 && power[0] == '0') power.remove_prefix(1);  // many programs write two digits
-  const auto zeros = at_e == text.size() ? std::optional<std::uint64_t>(0) : whole(power);
-  const std::size_t at_point = std::min(mantissa.find('.'), mantissa.size());
-  const auto integer = whole(mantissa.substr(0, at_point));
-  std::string_view fraction = mantissa.substr(std::min(at_point + 1, mantissa.size()));
-  constexpr std::uint64_t kMostZeros = 19;  // of 64 bits
-  if (!zeros || *zeros > kMostZeros || !integer || (at_point < mantissa.size() && !all_digits(fraction))) {
-    return std::nullopt;
-  }
-  while (fraction.ends_with('0')) fraction.remove_suffix(1);
-  if (fraction.size() > *zeros) return std::nullopt;  // digits are left behind the point
-  std::string digits = fmt::format("{}{}{}", *integer, fraction, std::string(*zeros - fraction.size(), '0'));
-  digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size() - 1));
-  return whole(digits);
 }
 
 /// "-2.5e-9", rounded to nearest; nothing if it is not finite, or has zeros before other digits.
@@ -75,10 +53,11 @@ std::uint64_t parse_whole(std::string_view option, std::string_view text, std::u
 }
 
 std::uint64_t parse_count(std::string_view option, std::string_view text) {
-  constexpr std::uint64_t kMost = 1'000'000'000'000'000;
-  const auto value = scientific(text);
-  if (!value || *value < 1 || *value > kMost) refuse(option, text, "a whole number from 1 to 1e15, such as 1e8");
-  return *value;
+  constexpr double kMost = 1e15;
+  const auto value = decimal(text);  // doubles hold all of these
+  if (!value || *value < 1 || *value > kMost || *value != std::floor(*value))
+    refuse(option, text, "a whole number from 1 to 1e15, such as 1e8");
+  return static_cast<std::uint64_t>(*value);
 }
 
 double parse_positive(std::string_view option, std::string_view text, double most) {

@@ -37,11 +37,11 @@ std::size_t products_of_chain(const Datapath& datapath, const std::string& optio
   const auto k = static_cast<std::size_t>(datapath.tree.k);
   if (given > k && n.c.format != n.result) {
     throw InputError(
-        fmt::format("{}: has {} elements; right would be {} or fewer, as no result of {} can be the next c of {}",
-                    option, given, k, format(n.result).name, format(n.c.format).name));
+        fmt::format("{}: has {} elements; expected {} or fewer, as no result of {} can be the next c of {}", option,
+                    given, k, format(n.result).name, format(n.c.format).name));
   }
   if (given > kMostProducts)
-    throw InputError(fmt::format("{}: has {} elements; right would be {} or fewer", option, given, kMostProducts));
+    throw InputError(fmt::format("{}: has {} elements; expected {} or fewer", option, given, kMostProducts));
   return std::max(k, (given + k - 1) / k * k);
 }
 
@@ -65,7 +65,7 @@ Problem parse_problem(const Numerics& n, const ProblemText& text,
        {std::tuple{"--sa", &text.sa, &problem.sa}, std::tuple{"--sb", &text.sb, &problem.sb}}) {
     if (!n.scales) {
       if (scales_text->empty()) continue;
-      throw InputError(fmt::format("{}: the datapath has no block scales; right would be to leave it out", option));
+      throw InputError(fmt::format("{}: the datapath has no block scales; expected to leave it out", option));
     }
     *scales = codes_of(option, *scales_text, n.scales->format);
     const std::size_t blocks = k / static_cast<std::size_t>(n.scales->block_k);
@@ -81,27 +81,6 @@ Problem parse_problem(const Numerics& n, const ProblemText& text,
 Tiles tile_of(const Numerics& numerics, const Problem& problem) {
   const Instruction dot = dot_of(Datapath{numerics, {}, {static_cast<int>(problem.a.size()), {}}});
   return tiles_of(dot, 1, 1, 1, [&](std::size_t) { return problem; });
-}
-
-std::size_t parse_place(const std::string& option, const std::string& text, const Tiles& tiles,
-                        const std::string& file) {
-  const std::array<std::size_t, 3> extents = {tiles.count, tiles.m, tiles.n};
-  const std::vector<std::string> parts = split_at_commas(text);
-  const std::string right = fmt::format("{}: {}; right would be tile,row,column, below {},{},{}, as {} has them",
-                                        option, text, extents[0], extents[1], extents[2], file);
-  if (parts.size() != extents.size()) throw InputError(right);
-  std::size_t index = 0;
-  for (std::size_t i = 0; i < extents.size(); ++i) {
-    std::size_t at = 0;
-    try {
-      at = parse_whole(option, parts[i]);
-    } catch (const InputError&) {
-      throw InputError(right);
-    }
-    if (at >= extents[i]) throw InputError(right);
-    index = index * extents[i] + at;
-  }
-  return index;
 }
 
 }  // namespace tcnum

@@ -27,8 +27,4 @@ Problem parse_problem(const Numerics& numerics, const ProblemText& text,
 /// A tile of 1 × 1 that is the problem, in the formats of the numerics.
 Tiles tile_of(const Numerics& numerics, const Problem& problem);
 
-/// "tile,row,column" of a result in a file, as its number.
-std::size_t parse_place(const std::string& option, const std::string& text, const Tiles& tiles,
-                        const std::string& file);
-
 }  // namespace tcnum

@@ -7,11 +7,11 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 
 #include "commands.hpp"
 #include "emu/parallel.hpp"
@@ -26,7 +26,6 @@
 #include "program_source.hpp"
 #include "progress.hpp"
 #include "records.hpp"
-#include "src/campaign/record.hpp"
 #include "src/catalogue/names.hpp"
 #include "src/files/text_vectors.hpp"
 #include "src/fit/fit.hpp"
@@ -48,44 +47,17 @@ namespace fs = std::filesystem;
 
 // --- Where answers come from ------------------------------------------------------------------------------------
 
-/// One instruction and who answers for it: a live oracle, or answers that were recorded.
+/// One instruction and who answers for it: a live oracle, or a file of recorded answers.
 struct Target {
   std::optional<ArchId> arch;  ///< none: what a program computes is no instruction
   const Instruction* instruction;
-  std::unique_ptr<Oracle> oracle;
-  std::optional<Vectors> recorded;
-  std::string content;  ///< of the file that they were read from: its hash
-  std::string file;
-
-  Source source() const {
-    if (oracle) return {oracle->kind(), oracle->device(), file, oracle->provenance()};
-    Source s{OracleKind::recorded, recorded->device, file, {}};
-    for (const char* key : {"driver", "cuda", "date"}) {
-      if (const auto found = recorded->metadata.find(key); found != recorded->metadata.end())
-        s.provenance.insert(*found);
-    }
-    return s;
-  }
+  std::string file = {};                                 ///< of recorded answers, or of the datapath that answers
+  std::function<std::unique_ptr<Oracle>()> oracle = {};  ///< makes it; empty: the answers are recorded
 };
 
-std::unique_ptr<Target> target_of_file(const std::string& file, const std::string& arch_text,
-                                       const std::string& instruction) {
-  constexpr std::string_view kRight = "a vector file";
-  const auto content = [&] { return is_file(file) ? sha256_of_file(file, kRight) : std::string(); };
-  auto target = std::make_unique<Target>();
-  target->content = content();
-  VectorsInFile in = read_vectors_in(file, {.arch = arch_text, .instruction = instruction});
-  if (content() != target->content) target->content.clear();  // somebody writes to it
-  target->recorded = std::move(in.vectors);
-  target->arch = in.arch;
-  target->instruction = in.instruction;
-  target->file = file;
-  return target;
-}
-
-/// What is to be probed, in order, opened one at a time; and what cannot be because its answers are missing.
+/// What is to be probed, in order; and what cannot be because its answers are missing.
 struct Plan {
-  std::vector<std::function<std::unique_ptr<Target>()>> targets;
+  std::vector<Target> targets;
   std::vector<std::string> missing;
   std::string why_missing;
   std::vector<std::string> by_digest;  ///< of these only digests of the results are recorded
@@ -108,52 +80,42 @@ std::vector<const Instruction*> chosen_instructions(const ProbeOptions& options,
 }
 
 void plan_file(const ProbeOptions& options, Plan& plan) {
-  std::shared_ptr<Target> target = target_of_file(options.from, options.arch, options.instruction);
-  const Instruction& i = *target->instruction;
+  const VectorsInFile in = read_vectors_in(options.from, {.arch = options.arch, .instruction = options.instruction});
   if (!options.format.empty()) {
-    const Operands operands = parse_operands(options.format, *target->arch);
-    if (!operands.are_of(i)) {
+    const Operands operands = parse_operands(options.format, *in.arch);
+    if (!operands.are_of(*in.instruction)) {
       throw InputError(fmt::format("{}: __metadata__.instruction: {} has no {} operand; expected one, as --format says",
-                                   options.from, i.name(), operands.name));
+                                   options.from, in.instruction->name(), operands.name));
     }
   }
-  plan.arch = arch(*target->arch).name;
-  plan.format = tcnum::format(i.a).name;
+  plan.arch = arch(*in.arch).name;
+  plan.format = tcnum::format(in.instruction->a).name;
   plan.recorded = true;
-  plan.targets.emplace_back([target] { return std::make_unique<Target>(std::move(*target)); });
+  plan.targets.push_back({in.arch, in.instruction, options.from});
 }
 
 void plan_datapath(const std::string& file, ArchId id, const std::vector<const Instruction*>& instructions,
                    Plan& plan) {
   const auto datapath = std::make_shared<Datapath>(named_datapath(file).datapath);
   for (const Instruction* instruction : fitting_instructions(*datapath, instructions, file)) {
-    plan.targets.emplace_back([=] {
-      auto target = std::make_unique<Target>();
-      target->arch = id;
-      target->instruction = instruction;
-      target->oracle = std::make_unique<DatapathOracle>(*datapath, *instruction, printable(file), all_threads());
-      target->file = file;
-      return target;
-    });
+    plan.targets.push_back(
+        {id, instruction, file,
+         [=] { return std::make_unique<DatapathOracle>(*datapath, *instruction, printable(file), all_threads()); }});
   }
 }
 
 void plan_program(const ProbeOptions& options, Plan& plan) {
   if (!options.format.empty())
-    throw InputError(
-        "--format: chooses instructions; right would be --instr, or --a and --b, of what the program computes");
+    throw InputError("--format: chooses instructions; expected --instr, or --a and --b, of what the program computes");
   plan.subject = program_subject(options.program, options.arch, options.instruction);
   plan.program = program_of(options.from, options.program);
-  if (plan.subject.arch) plan.arch = arch(*plan.subject.arch).name;
-  plan.format = tcnum::format(plan.subject.instruction->a).name;
-  plan.targets.emplace_back([instruction = plan.subject.instruction, id = plan.subject.arch, program = plan.program,
-                             nans = nan_bits(options.program)] {
-    auto target = std::make_unique<Target>();
-    target->arch = id;
-    target->instruction = instruction;
-    target->oracle = make_program_oracle(*instruction, id, program, nans);
-    return target;
-  });
+  const std::optional<ArchId> id = plan.subject.arch;
+  const Instruction* const instruction = plan.subject.instruction;
+  if (id) plan.arch = arch(*id).name;
+  plan.format = tcnum::format(instruction->a).name;
+  plan.targets.push_back({id, instruction, "", [=, program = plan.program, nans = nan_bits(options.program)] {
+                            return make_program_oracle(*instruction, id, program, nans);
+                          }});
 }
 
 bool has_kernel(const Instruction& instruction) {
@@ -174,15 +136,9 @@ void plan_gpu(ArchId id, const std::vector<const Instruction*>& instructions, co
     if (instructions.size() > 1 && !has_kernel(*instruction)) {  // one by itself says why there is none
       plan.missing.push_back(instruction->name());
       plan.why_missing = "this build has no kernel for them";
-      continue;
+    } else {
+      plan.targets.push_back({id, instruction, "", [=] { return make_gpu_dot_oracle(*instruction); }});
     }
-    plan.targets.emplace_back([=] {
-      auto target = std::make_unique<Target>();
-      target->arch = id;
-      target->instruction = instruction;
-      target->oracle = make_gpu_dot_oracle(*instruction);
-      return target;
-    });
   }
 }
 
@@ -192,14 +148,12 @@ void plan_recorded(ArchId id, const std::vector<const Instruction*>& instruction
   plan.recorded = true;
   for (const Instruction* instruction : instructions) {
     if (const auto found = find_record(id, record_name(*instruction))) {
-      plan.targets.emplace_back([=, file = shown_path(*found)] {
-        return target_of_file(file, std::string(arch(id).name), instruction->name());
-      });
+      plan.targets.push_back({id, instruction, shown_path(*found)});
     } else if (const std::string other = recorded_as(*instruction); other != instruction->name() && !one) {
       plan.by_digest.push_back(instruction->name());
     } else {
       plan.missing.push_back(instruction->name());
-      if (other != plan.missing.back()) hint = fmt::format("; right would be {}, which has the same datapath", other);
+      if (other != plan.missing.back()) hint = fmt::format("; expected {}, which has the same datapath", other);
     }
   }
   std::vector<std::string> folders;
@@ -235,7 +189,7 @@ Plan make_plan(const ProbeOptions& given) {
     plan_file(options, plan);
     return plan;
   }
-  if (options.arch.empty()) throw InputError(fmt::format("--arch: missing; right would be one of {}", arch_names()));
+  if (options.arch.empty()) throw InputError(fmt::format("--arch: missing; expected one of {}", arch_names()));
   const ArchId id = parse_arch(options.arch);
   const std::vector<const Instruction*> instructions = chosen_instructions(options, id);
   plan.arch = arch(id).name;
@@ -266,15 +220,14 @@ void require_recordable(const ProbeOptions& options, const Plan& plan) {
   if (options.record.empty()) return;
   if (plan.subject.dot) {
     throw InputError(
-        "--record: a vector file is of an instruction; right would be --arch and --instr, for which the program stands "
+        "--record: a vector file is of an instruction; expected --arch and --instr, for which the program stands "
         "in");
   }
   require_no_stdout({"--record", options.record});
   if (names_one_file(options.record)) {
     if (plan.targets.size() > 1) {
-      throw InputError(
-          fmt::format("--record: {} is one file, for {} instructions; right would be a folder, or --instr NAME",
-                      options.record, plan.targets.size()));
+      throw InputError(fmt::format("--record: {} is one file, for {} instructions; expected a folder, or --instr NAME",
+                                   options.record, plan.targets.size()));
     }
     require_writable(options.record);
     return;
@@ -290,13 +243,13 @@ void require_recordable(const ProbeOptions& options, const Plan& plan) {
   if (error) throw InputError(fmt::format("{}: cannot be made a folder: {}", options.record, error.message()));
 }
 
-void record(const ProbeOptions& options, const Target& target, const Fit& fit) {
+void record(const ProbeOptions& options, const Target& target, const Oracle& oracle, const Fit& fit) {
   Vectors vectors;
   vectors.tiles = scatter(*target.instruction, fit.evidence().all());
   vectors.instruction = target.instruction->name();
   vectors.arch = arch(*target.arch).name;
-  vectors.device = target.oracle->device();
-  vectors.metadata = target.oracle->provenance();
+  vectors.device = oracle.device();
+  vectors.metadata = oracle.provenance();
   vectors.metadata.try_emplace("date", today_utc());
   vectors.metadata["generator"] = "tcnum " TCNUM_VERSION;
   vectors.metadata["seed"] = std::to_string(options.seed);
@@ -306,78 +259,32 @@ void record(const ProbeOptions& options, const Target& target, const Fit& fit) {
   write_vectors(path, vectors);
 }
 
-/// The campaigns beside the recorded answers.
-struct Campaigns {
-  std::string file;
-  std::vector<CampaignRecord> records;
-};
-Campaigns find_campaigns(ArchId of) {
-  const auto file = find_record(of, kCampaignsFile);
-  return file ? Campaigns{shown_path(*file), read_campaigns(file->string())} : Campaigns{};
-}
-
-/// What they have compared of an instruction.
-std::optional<Compared> compared_by(const Campaigns& campaigns, const Instruction& instruction) {
-  Compared compared{.file = campaigns.file};
-  std::set<int> widths;
-  for (const CampaignRecord& record : campaigns.records) {
-    const Instruction* const other = find_instruction(record.instruction);
-    if (other == nullptr || other->kind != instruction.kind) continue;
-    Instruction at_this_width = *other;
-    at_this_width.n = instruction.n;
-    if (at_this_width.name() != instruction.name()) continue;
-    if (other->n == instruction.n) {
-      compared.here += static_cast<double>(record.count);
-    } else if (instruction.kind == InstructionKind::wgmma) {
-      compared.other_widths += static_cast<double>(record.count);
-      widths.insert(other->n);
-    }
-  }
-  compared.widths = widths.size();
-  if (compared.here == 0 && compared.widths == 0) return std::nullopt;
-  return compared;
-}
-
 // --- The command ------------------------------------------------------------------------------------------------
 
-/// What is known of an architecture beside its answers, read when the first target needs it. Several threads may ask;
-/// all targets have the same architecture.
-class Surroundings {
- public:
-  const Campaigns& campaigns(ArchId of) {
-    const std::lock_guard lock(mutex_);
-    if (!campaigns_) campaigns_ = find_campaigns(of);
-    return *campaigns_;
-  }
-  const SassTable& machine_code(ArchId of) {
-    const std::lock_guard lock(mutex_);
-    if (!machine_code_) machine_code_ = find_sass(of);
-    return *machine_code_;
-  }
-  /// Changes with each of these, and where they are.
-  const std::string& content(ArchId of) {
-    const std::lock_guard lock(mutex_);
-    if (content_.empty()) {
-      Sha256 hash;
+/// What is known of the plan's architecture beside its answers. Each part is read by the first thread that asks for it.
+struct Surroundings {
+  explicit Surroundings(std::optional<ArchId> of) {
+    if (!of) return;
+    compared = std::async(std::launch::deferred, [of] { return ComparedResults(*of); });
+    machine_code = std::async(std::launch::deferred, find_sass, *of);
+    content = std::async(std::launch::deferred, [of] {
+      std::string all;
       for (const std::string_view name : {kCampaignsFile, std::string_view(kSassFile)}) {
-        if (const auto file = find_record(of, name))
-          hash.add(fmt::format("{} {}\n", shown_path(*file), sha256_of_file(file->string(), "a file of records")));
+        if (const auto file = find_record(*of, name))
+          all += fmt::format("{} {}\n", shown_path(*file), sha256_of_file(file->string(), "a file of records"));
       }
-      content_ = hash.hex();
-    }
-    return content_;
+      return all;
+    });
   }
 
- private:
-  std::mutex mutex_;
-  std::optional<Campaigns> campaigns_;
-  std::optional<SassTable> machine_code_;
-  std::string content_;
+  std::shared_future<ComparedResults> compared;
+  std::shared_future<SassTable> machine_code;
+  std::shared_future<std::string> content;  ///< changes with each of these, and where they are
 };
 
 /// The report of a fit that has run.
 ProbeReport report_of(const Target& target, Source source, const Fit& fit, const FitResult& result,
-                      const std::string& arch_name, Surroundings& surroundings) {
+                      const std::string& arch_name, const Surroundings& surroundings) {
   ProbeReport report{fit, result, arch_name, std::move(source), {}, {}, {}, {}};
   if (report.source.kind == OracleKind::datapath)
     return report;  // published accounts and campaigns are of the hardware
@@ -386,8 +293,8 @@ ProbeReport report_of(const Target& target, Source source, const Fit& fit, const
                                    result.verdict == Verdict::identified ? &result.datapath : nullptr);
   report.relatives = check_relatives(fit, *target.arch);
   if (report.source.kind == OracleKind::program) return report;  // which may be nothing like the hardware
-  report.compared = compared_by(surroundings.campaigns(*target.arch), *target.instruction);
-  report.sass = surroundings.machine_code(*target.arch).text(*target.instruction);
+  report.compared = surroundings.compared.get().of(*target.instruction);
+  report.sass = surroundings.machine_code.get().text(*target.instruction);
   return report;
 }
 
@@ -439,56 +346,82 @@ struct ProbedTarget {
   Source source;
 };
 
+/// Who recorded the answers, as the file says it.
+Source source_of(const Vectors& recorded, const std::string& file) {
+  Source source{OracleKind::recorded, recorded.device, file, {}};
+  for (const char* key : {"driver", "cuda", "date"}) {
+    if (const auto found = recorded.metadata.find(key); found != recorded.metadata.end())
+      source.provenance.insert(*found);
+  }
+  return source;
+}
+
 /// Fits the datapaths of targets.
 class Prober {
  public:
   Prober(const ProbeOptions& options, const Plan& plan)
-      : options_(options), plan_(plan), progress_(plan.targets.size()) {
+      : options_(options), plan_(plan), surroundings_(plan.targets.front().arch), progress_(plan.targets.size()) {
     if (plan.recorded) kept_.emplace();
   }
 
   ProbedTarget probe(std::size_t i) {
-    const std::unique_ptr<Target> target = plan_.targets[i]();
-    progress_.begins(target->instruction->name());
-    Source source = target->source();
-    FinishedReport report = kept_or_fitted(*target, source);
+    const Target& target = plan_.targets[i];
+    progress_.begins(target.instruction->name());
+    ProbedTarget probed = target.oracle ? probe_oracle(target) : probe_recorded(target);
     progress_.ends();
-    return {std::move(report), std::move(source)};
+    return probed;
   }
   ProbeProgress& progress() { return progress_; }
 
  private:
-  FinishedReport kept_or_fitted(Target& target, const Source& source) {
-    if (!options_.record.empty() && !target.oracle) {
-      throw InputError(
-          "--record: the answers are recorded already; right would be --from gpu, datapath:FILE or exec:COMMAND");
-    }
-    const std::string key = kept_ && !target.content.empty()
-                                ? kept_->key({target.content, target.file, plan_.arch, target.instruction->name(),
-                                              std::to_string(options_.seed), surroundings_.content(*target.arch)})
-                                : "";
-    if (!options_.fresh && !key.empty()) {
-      if (std::optional<FinishedReport> kept = kept_->find(key)) return std::move(*kept);
-    }
-    FinishedReport report = fitted(target, source);
-    if (!key.empty()) kept_->keep(key, report);
-    return report;
+  ProbedTarget probe_oracle(const Target& target) {
+    const std::unique_ptr<Oracle> oracle = target.oracle();
+    Source source{oracle->kind(), oracle->device(), target.file, oracle->provenance()};
+    Fit fit(*target.instruction, oracle.get(), fit_options(target));
+    FinishedReport report = fitted(target, source, fit);
+    if (!options_.record.empty()) record(options_, target, *oracle, fit);
+    return {std::move(report), std::move(source)};
   }
 
-  FinishedReport fitted(Target& target, const Source& source) {
+  ProbedTarget probe_recorded(const Target& target) {
+    if (!options_.record.empty()) {
+      throw InputError(
+          "--record: the answers are recorded already; expected --from gpu, datapath:FILE or exec:COMMAND");
+    }
+    Vectors recorded = read_vectors_in(target.file, {.arch = std::string(arch(*target.arch).name),
+                                                     .instruction = target.instruction->name()})
+                           .vectors;
+    Source source = source_of(recorded, target.file);
+    std::string key;
+    if (is_file(target.file)) {
+      key = kept_->key({sha256_of_file(target.file, "a vector file"), target.file, plan_.arch,
+                        target.instruction->name(), std::to_string(options_.seed), surroundings_.content.get()});
+    }
+    if (!options_.fresh) {
+      if (std::optional<FinishedReport> kept = kept_->find(key)) return {*std::move(kept), std::move(source)};
+    }
+    Fit fit(*target.instruction, nullptr, fit_options(target));
+    fit.add_recorded(dot_problems(std::move(recorded.tiles), recorded.metadata));
+    FinishedReport report = fitted(target, source, fit);
+    kept_->keep(key, report);
+    return {std::move(report), std::move(source)};
+  }
+
+  FitOptions fit_options(const Target& target) {
     FitOptions fit_options;
     // All: some fits take a hundred times as long as others, and the last one shall not be left with one core.
     fit_options.threads = all_threads();
     fit_options.seed = options_.seed;
-    fit_options.progress = [&](const FitProgress& at) {
-      progress_.at(target.instruction->name(), at);
+    fit_options.progress = [this, name = target.instruction->name()](const FitProgress& at) {
+      progress_.at(name, at);
       return true;
     };
-    Fit fit(*target.instruction, target.oracle.get(), fit_options);
-    if (target.recorded) fit.add_recorded(dot_problems(std::move(target.recorded->tiles), target.recorded->metadata));
+    return fit_options;
+  }
+
+  FinishedReport fitted(const Target& target, const Source& source, Fit& fit) {
     const FitResult result = fit.run();
     const ProbeReport report = report_of(target, source, fit, result, plan_.arch, surroundings_);
-    if (!options_.record.empty()) record(options_, target, fit);
     return {result.verdict, text_report(report), json_report(report), table_row(report)};
   }
 
@@ -506,7 +439,7 @@ Colour colour_of(Verdict verdict) {
 
 std::optional<TableStyle> table_style(const ProbeOptions& options) {
   if (options.table.empty()) return std::nullopt;
-  if (options.json == "-") throw InputError("--table: --json - writes to standard output; right would be --json FILE");
+  if (options.json == "-") throw InputError("--table: --json - writes to standard output; expected --json FILE");
   return parse_table_style(options.table);
 }
 

@@ -32,7 +32,7 @@ const DotOption* given_option(const ProgramCommandOptions& options) {
 
 FormatId format_of(std::string_view option, const std::string& text, const std::string& otherwise = {}) {
   const std::string& name = text.empty() ? otherwise : text;
-  if (name.empty()) throw InputError(fmt::format("{}: missing; right would be a format, such as fp16", option));
+  if (name.empty()) throw InputError(fmt::format("{}: missing; expected a format, such as fp16", option));
   return parse_any_format(option, name);
 }
 
@@ -40,14 +40,14 @@ FormatId format_of(std::string_view option, const std::string& text, const std::
 Scaling scaling_of(const ProgramCommandOptions& options, int k) {
   if (options.scale_block.empty()) {
     if (options.scale_format.empty()) return {};
-    throw InputError("--scale-block: missing; right would be how many products share a scale, such as 32");
+    throw InputError("--scale-block: missing; expected how many products share a scale, such as 32");
   }
   return {ScaleKind::dot, format_of("--scale-format", options.scale_format, "ue8m0"),
           static_cast<int>(parse_whole("--scale-block", options.scale_block, 1, static_cast<std::uint64_t>(k)))};
 }
 
 Instruction dot_of(const ProgramCommandOptions& options) {
-  if (options.k.empty()) throw InputError("--k: missing; right would be the number of products, such as 16");
+  if (options.k.empty()) throw InputError("--k: missing; expected the number of products, such as 16");
   const auto k = static_cast<int>(parse_whole("--k", options.k, 1, 1'000'000));
   const FormatId a = format_of("--a", options.a), d = format_of("--d", options.d);
   const FormatId b = format_of("--b", options.b, options.a), c = format_of("--c", options.c, options.d);
@@ -65,10 +65,10 @@ bool names_program(std::string_view from, const ProgramCommandOptions& options) 
   if (from.starts_with(kProgramPrefix)) return true;
   if (const DotOption* const given = given_option(options)) {
     throw InputError(
-        fmt::format("{}: says what a program computes; right would be --from exec:COMMAND with it", given->first));
+        fmt::format("{}: says what a program computes; expected --from exec:COMMAND with it", given->first));
   }
   if (options.any_nan)
-    throw InputError("--any-nan: is about a program's answers; right would be --from exec:COMMAND with it");
+    throw InputError("--any-nan: is about a program's answers; expected --from exec:COMMAND with it");
   return false;
 }
 
@@ -81,7 +81,7 @@ ProgramSubject program_subject(const ProgramCommandOptions& options, const std::
   if (given != nullptr) {
     const std::string_view other = !instruction.empty() ? "--instr" : !arch.empty() ? "--arch" : "";
     if (!other.empty()) {
-      throw InputError(fmt::format("{}: and {}; right would be an instruction of an architecture, or the formats and k",
+      throw InputError(fmt::format("{}: and {}; expected an instruction of an architecture, or the formats and k",
                                    other, given->first));
     }
     subject.dot = std::make_unique<const Instruction>(dot_of(options));
@@ -90,7 +90,7 @@ ProgramSubject program_subject(const ProgramCommandOptions& options, const std::
   }
   if (instruction.empty() || arch.empty()) {
     throw InputError(
-        fmt::format("{}: missing; right would be what the program computes: --arch and --instr, or --a, --b, --c, --d "
+        fmt::format("{}: missing; expected what the program computes: --arch and --instr, or --a, --b, --c, --d "
                     "and --k such as --a fp16 --d fp32 --k 16",
                     instruction.empty() ? "--instr" : "--arch"));
   }

@@ -1,22 +1,12 @@
 #include "records.hpp"
 
 #include <cstdlib>
+#include <set>
 #include <system_error>
-
-#include "src/campaign/record.hpp"
 
 namespace tcnum {
 
 namespace fs = std::filesystem;
-namespace {
-
-Instruction narrowest(Instruction in) {
-  if (in.kind == InstructionKind::wgmma) in.n = 8;
-  return in;
-}
-
-}  // namespace
-
 std::vector<fs::path> record_folders() {
   if (const char* folder = std::getenv("TCNUM_VECTORS"); folder != nullptr && *folder != '\0') return {folder};
   std::error_code ignored;
@@ -46,15 +36,34 @@ std::string shown_path(const fs::path& file) {
 ComparedResults::ComparedResults(ArchId of) {
   const auto file = find_record(of, kCampaignsFile);
   if (!file) return;
-  for (const CampaignRecord& record : read_campaigns(file->string())) {
-    if (const Instruction* const in = find_instruction(record.instruction))
-      counts_[narrowest(*in).name()] += record.count;
-  }
+  file_ = shown_path(*file);
+  records_ = read_campaigns(file->string());
 }
 
-std::uint64_t ComparedResults::of(const Instruction& instruction) const {
-  const auto found = counts_.find(narrowest(instruction).name());
-  return found == counts_.end() ? 0 : found->second;
+std::optional<Compared> ComparedResults::of(const Instruction& instruction) const {
+  Compared compared{.file = file_};
+  std::set<int> widths;
+  for (const CampaignRecord& record : records_) {
+    const Instruction* const other = find_instruction(record.instruction);
+    if (other == nullptr || other->kind != instruction.kind) continue;
+    Instruction at_this_width = *other;
+    at_this_width.n = instruction.n;
+    if (at_this_width.name() != instruction.name()) continue;
+    if (other->n == instruction.n) {
+      compared.here += static_cast<double>(record.count);
+    } else if (instruction.kind == InstructionKind::wgmma) {
+      compared.other_widths += static_cast<double>(record.count);
+      widths.insert(other->n);
+    }
+  }
+  compared.widths = widths.size();
+  if (compared.here == 0 && compared.widths == 0) return std::nullopt;
+  return compared;
+}
+
+std::uint64_t ComparedResults::count(const Instruction& instruction) const {
+  const std::optional<Compared> compared = of(instruction);
+  return compared ? static_cast<std::uint64_t>(compared->here + compared->other_widths) : 0;
 }
 
 SassTable find_sass(ArchId of) {

@@ -3,13 +3,14 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "src/campaign/record.hpp"
 #include "src/catalogue/sass.hpp"
+#include "src/report/probe_report.hpp"
 #include "tcnum/instruction.hpp"
 
 namespace tcnum {
@@ -35,11 +36,14 @@ std::string shown_path(const std::filesystem::path& file);
 class ComparedResults {
  public:
   explicit ComparedResults(ArchId of);
+  /// Nothing if these are none.
+  std::optional<Compared> of(const Instruction& instruction) const;
   /// Of a wgmma, at every N.
-  std::uint64_t of(const Instruction& instruction) const;
+  std::uint64_t count(const Instruction& instruction) const;
 
  private:
-  std::map<std::string, std::uint64_t> counts_;  ///< of instructions at N = 8, if they have one
+  std::string file_;
+  std::vector<CampaignRecord> records_;
 };
 
 /// Beside the recorded answers.

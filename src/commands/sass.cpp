@@ -66,7 +66,7 @@ FoundSass found_sass(const SassOptions& options, ArchId id) {
   ProbeSass sass(lane_calls_of_a_kernel());
   if (!options.text.empty()) {
     if (nvcc.empty())
-      throw InputError("--nvcc: missing; right would be the version of nvcc that made the text, such as 13.0");
+      throw InputError("--nvcc: missing; expected the version of nvcc that made the text, such as 13.0");
     read_disassembly(options.text, sass);
   } else if (nvcc.empty()) {
     return recorded_sass(id, "tcnum was built without nvcc, so that it has no probes to read");

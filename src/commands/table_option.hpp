@@ -12,7 +12,7 @@ namespace tcnum {
 
 inline TableStyle parse_table_style(const std::string& text) {
   if (const auto style = find_table_style(text)) return *style;
-  throw InputError(fmt::format("--table: {} is no kind of table; right would be {}", text, kTableStyles));
+  throw InputError(fmt::format("--table: {} is no kind of table; expected {}", text, kTableStyles));
 }
 
 }  // namespace tcnum

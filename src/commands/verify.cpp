@@ -111,7 +111,7 @@ std::vector<Distribution> parse_distributions(const std::vector<std::string>& na
     const auto found = find_distribution(text);
     if (!found)
       throw InputError(
-          fmt::format("--distribution: {} is unknown; right would be one that `tcnum verify --help` names", text));
+          fmt::format("--distribution: {} is unknown; expected one that `tcnum verify --help` names", text));
     if (std::ranges::find(chosen, *found) == chosen.end()) chosen.push_back(*found);
   }
   for (std::size_t i = 0; names.empty() && i < kRandomDistributions; ++i)
@@ -198,11 +198,11 @@ void refuse_options_of_streams(const VerifyOptions& options) {
                                                                {"--chunk", options.chunk},
                                                                {"--from", options.from}}}) {
     if (!value.empty())
-      throw InputError(fmt::format("{}: is of streams of dot products; right would be --count N with it", option));
+      throw InputError(fmt::format("{}: is of streams of dot products; expected --count N with it", option));
   }
   if (!options.campaign.empty() && !options.disagreements.empty()) {
     throw InputError(
-        "--disagreements: a digest does not tell which dot product differs; right would be --vectors FILE… or --count "
+        "--disagreements: a digest does not tell which dot product differs; expected --vectors FILE… or --count "
         "N with it");
   }
 }
@@ -237,9 +237,9 @@ int verify(const VerifyOptions& options, Ranks* ranks) {
         "hardware's results), or --arch, whose recorded answers are taken then");
   }
   if (ranks != nullptr && !streams)
-    throw InputError("verify: several ranks share streams alone; right would be --count N with them, or no mpirun");
+    throw InputError("verify: several ranks share streams alone; expected --count N with them, or no mpirun");
   if (names_program(options.from, options.program) && !streams)
-    throw InputError("--from: exec:COMMAND answers streams; right would be --count N with it");
+    throw InputError("--from: exec:COMMAND answers streams; expected --count N with it");
   if (!streams) refuse_options_of_streams(options);
   require_writable(options.json);
   require_no_stdout({"--disagreements", options.disagreements});

@@ -32,8 +32,7 @@ ArchId arch_of_campaign(const VerifyOptions& options) {
   std::error_code no_folder;  // the one that a relative name begins at may be gone
   const std::string folder = std::filesystem::absolute(options.campaign, no_folder).parent_path().filename().string();
   if (const auto id = find_arch(folder)) return *id;
-  throw InputError(
-      fmt::format("--arch: missing; right would be that of {}, one of {}", options.campaign, arch_names()));
+  throw InputError(fmt::format("--arch: missing; expected that of {}, one of {}", options.campaign, arch_names()));
 }
 
 /// Which records the user wants checked.
@@ -198,7 +197,7 @@ int verify_campaign(const VerifyOptions& options) {
   DigestSummary found = check.take_summary();
   if (found.chunks == 0 && finished && !interrupted) {
     throw InputError(fmt::format("{}: holds no chunk that was asked for{}", options.campaign,
-                                 options.all ? "" : "; right would be --all where all chunks are large"));
+                                 options.all ? "" : "; expected --all where all chunks are large"));
   }
   if (found.chunks == 0 && !finished) return attempts.finish(kAgreed);
   const bool all = finished && !interrupted;
