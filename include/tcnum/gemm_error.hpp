@@ -27,8 +27,6 @@ struct ErrorMeasure {
   double max() const { return ascending.empty() ? 0 : ascending.back(); }
   /// The least of them that so many percent of the elements do not exceed (the nearest rank): 50 is the median.
   double percentile(double percent) const;
-  /// Makes it the measure of both.
-  void add(const ErrorMeasure& other);
 };
 
 /// The same errors in both units.

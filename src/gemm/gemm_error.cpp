@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -297,149 +297,118 @@ class BlockErrors {
   std::vector<std::uint64_t> difference_;
 };
 
-/// One measure of the elements so far.
-class MeasureTally {
- public:
-  void add(double size) {
-    sum_ += size;
-    sizes_.push_back(size);
-  }
-  void add(const MeasureTally& other) {
-    sum_ += other.sum_;
-    sizes_.insert(sizes_.end(), other.sizes_.begin(), other.sizes_.end());
-  }
-  ErrorMeasure measure() && {
-    ErrorMeasure measure;
-    measure.mean = sizes_.empty() ? 0 : sum_ / static_cast<double>(sizes_.size());
-    std::ranges::sort(sizes_);
-    measure.ascending = std::move(sizes_);
-    return measure;
-  }
+// --- Reports while elements and blocks are added up: means are sums yet, and measures stand in no order.
 
- private:
-  double sum_ = 0;
-  std::vector<double> sizes_;
-};
-struct MeasuresTally {
-  MeasureTally ulps, relative;
-
-  void add(const Size& size) {
-    ulps.add(size.ulps);
-    relative.add(size.relative);
+void add(ErrorMeasures& to, const Size& size) {
+  for (const auto& [measure, value] : {std::pair{&to.ulps, size.ulps}, std::pair{&to.relative, size.relative}}) {
+    measure->mean += value;
+    measure->ascending.push_back(value);
   }
-  void add(const MeasuresTally& other) {
-    ulps.add(other.ulps);
-    relative.add(other.relative);
+}
+void add(ErrorMeasures& to, const ErrorMeasures& more) {
+  for (const auto measure : {&ErrorMeasures::ulps, &ErrorMeasures::relative}) {
+    (to.*measure).mean += (more.*measure).mean;
+    (to.*measure)
+        .ascending.insert((to.*measure).ascending.end(), (more.*measure).ascending.begin(),
+                          (more.*measure).ascending.end());
   }
-  ErrorMeasures measures() && { return {std::move(ulps).measure(), std::move(relative).measure()}; }
-};
+}
+template <class More>
+void add(std::optional<ErrorMeasures>& to, const More& more) {
+  if (!to) to.emplace();
+  add(*to, more);
+}
+void add_bin(std::vector<ErrorBin>& bins, const ErrorBin& bin) {
+  const auto at = std::ranges::lower_bound(bins, bin.exponent, {}, &ErrorBin::exponent);
+  if (at != bins.end() && at->exponent == bin.exponent)
+    at->elements += bin.elements;
+  else
+    bins.insert(at, bin);
+}
+/// The first of the largest is kept.
+void keep_worst(std::optional<ErrorElement>& worst, const ErrorElement& other, double ErrorElement::*value) {
+  const auto place = [](const ErrorElement& x) { return std::tuple(x.batch, x.row, x.column); };
+  if (!worst || other.*value > (*worst).*value || (other.*value == (*worst).*value && place(other) < place(*worst)))
+    worst = other;
+}
 
-/// Sums over elements. Blocks are added in their order, so that threads change no bit.
-class Tally {
- public:
-  struct Place {
-    std::size_t row = 0, column = 0;
-    double value = -1;
-
-    /// Of the first of the largest.
-    void take(const Place& other) {
-      if (other.value > value || (other.value == value && std::pair(other.row, other.column) < std::pair(row, column)))
-        *this = other;
-    }
-  };
-
-  void add(const ElementError& error, std::size_t row, std::size_t column) {
-    switch (error.kind) {
-      case ElementError::Kind::beyond:
-        ++beyond_;
-        return;
-      case ElementError::Kind::not_finite:
-        ++not_finite_;
-        differ_ += error.differs ? 1 : 0;
-        return;
-      case ElementError::Kind::lost:
-        ++lost_;
-        return;
-      case ElementError::Kind::measured:
-        break;
-    }
-    ++measured_;
-    if (error.is_exact)
-      ++exact_;
-    else
-      ++bins_.at(bin_index(error.bin));
-    drift_ += error.drift;
-    error_.add(error.error);
-    if (error.quantised) {
-      quantisation_.add(error.quantisation);
-      arithmetic_.add(error.arithmetic);
-    }
-    worst_.take({row, column, error.error.ulps});
-    worst_relative_.take({row, column, error.error.relative});
+void add(ErrorReport& to, const ElementError& error, std::size_t row, std::size_t column) {
+  switch (error.kind) {
+    case ElementError::Kind::beyond:
+      ++to.beyond;
+      return;
+    case ElementError::Kind::not_finite:
+      ++to.not_finite;
+      to.not_finite_differ += error.differs ? 1 : 0;
+      return;
+    case ElementError::Kind::lost:
+      ++to.lost;
+      return;
+    case ElementError::Kind::measured:
+      break;
   }
-  void add(const Tally& other) {
-    beyond_ += other.beyond_;
-    not_finite_ += other.not_finite_;
-    differ_ += other.differ_;
-    lost_ += other.lost_;
-    measured_ += other.measured_;
-    exact_ += other.exact_;
-    for (std::size_t i = 0; i < bins_.size(); ++i) bins_[i] += other.bins_[i];
-    drift_ += other.drift_;
-    error_.add(other.error_);
-    quantisation_.add(other.quantisation_);
-    arithmetic_.add(other.arithmetic_);
-    if (other.measured_ > 0) {
-      worst_.take(other.worst_);
-      worst_relative_.take(other.worst_relative_);
-    }
+  ++to.measured;
+  to.exact += error.is_exact ? 1 : 0;
+  to.nearest += error.is_exact || error.bin < 0 ? 1 : 0;
+  if (!error.is_exact) add_bin(to.bins, {error.bin, 1});
+  to.drift_ulps += error.drift;
+  add(to.error, error.error);
+  if (error.quantised) {
+    add(to.quantisation, error.quantisation);
+    add(to.arithmetic, error.arithmetic);
   }
-  /// All but the worst elements.
-  ErrorReport report(bool has_exact_operands) && {
-    ErrorReport report;
-    report.measured = measured_;
-    report.beyond = beyond_;
-    report.not_finite = not_finite_;
-    report.not_finite_differ = differ_;
-    report.lost = lost_;
-    report.exact = report.nearest = exact_;
-    for (std::size_t i = 0; i < bins_.size(); ++i) {
-      if (bins_[i] == 0) continue;
-      const int exponent = static_cast<int>(i) + kLeastErrorBin;
-      if (exponent < 0) report.nearest += bins_[i];
-      report.bins.push_back({exponent, bins_[i]});
-    }
-    report.error = std::move(error_).measures();
-    if (measured_ > 0) report.drift_ulps = drift_ / static_cast<double>(measured_);
-    if (has_exact_operands) {
-      report.quantisation = std::move(quantisation_).measures();
-      report.arithmetic = std::move(arithmetic_).measures();
-    }
-    return report;
+  ErrorElement element;
+  element.row = row;
+  element.column = column;
+  element.ulps = error.error.ulps;
+  element.relative = error.error.relative;
+  keep_worst(to.worst, element, &ErrorElement::ulps);
+  keep_worst(to.worst_relative, element, &ErrorElement::relative);
+}
+void add(ErrorReport& to, const ErrorReport& more) {
+  for (const auto count : {&ErrorReport::measured, &ErrorReport::beyond, &ErrorReport::not_finite, &ErrorReport::lost,
+                           &ErrorReport::not_finite_differ, &ErrorReport::exact, &ErrorReport::nearest})
+    to.*count += more.*count;
+  for (const ErrorBin& bin : more.bins) add_bin(to.bins, bin);
+  to.drift_ulps += more.drift_ulps;
+  add(to.error, more.error);
+  if (more.quantisation) add(to.quantisation, *more.quantisation);
+  if (more.arithmetic) add(to.arithmetic, *more.arithmetic);
+  if (more.worst) keep_worst(to.worst, *more.worst, &ErrorElement::ulps);
+  if (more.worst_relative) keep_worst(to.worst_relative, *more.worst_relative, &ErrorElement::relative);
+}
+/// Calls with each measure of a report.
+template <class With>
+void each_measure(ErrorReport& of, const With& with) {
+  for (ErrorMeasures* measures :
+       {&of.error, of.quantisation ? &*of.quantisation : nullptr, of.arithmetic ? &*of.arithmetic : nullptr}) {
+    if (measures == nullptr) continue;
+    with(measures->ulps);
+    with(measures->relative);
   }
-  bool has_worst() const { return measured_ > 0; }
-  const Place& worst() const { return worst_; }
-  const Place& worst_relative() const { return worst_relative_; }
+}
+void finish_sums(ErrorReport& of) {
+  if (of.measured == 0) return;
+  const auto count = static_cast<double>(of.measured);
+  of.drift_ulps /= count;
+  each_measure(of, [&](ErrorMeasure& measure) {
+    measure.mean /= count;
+    std::ranges::sort(measure.ascending);
+  });
+}
+void return_to_sums(ErrorReport& of) {
+  const auto count = static_cast<double>(of.measured);
+  of.drift_ulps *= count;
+  each_measure(of, [&](ErrorMeasure& measure) { measure.mean *= count; });
+}
 
- private:
-  /// From an fp64's smallest number to its largest, each the ulp of the other.
-  static constexpr std::size_t kBins = 2 * 2200;
-  static std::size_t bin_index(int bin) { return std::min(static_cast<std::size_t>(bin - kLeastErrorBin), kBins - 1); }
-
-  std::uint64_t measured_ = 0, beyond_ = 0, not_finite_ = 0, differ_ = 0, lost_ = 0, exact_ = 0;
-  std::vector<std::uint64_t> bins_ = std::vector<std::uint64_t>(kBins);
-  double drift_ = 0;
-  MeasuresTally error_, quantisation_, arithmetic_;
-  Place worst_, worst_relative_;
-};
-
-Tally tally_of(const Comparison& comparison, const ExactBlock& block) {
+ErrorReport report_of(const Comparison& comparison, const ExactBlock& block) {
   BlockErrors errors(comparison, block);
-  Tally tally;
+  ErrorReport report;
   for (std::size_t i = 0; i < block.m; ++i) {
-    for (std::size_t j = 0; j < block.n; ++j) tally.add(errors.error(i, j), block.i + i, block.j + j);
+    for (std::size_t j = 0; j < block.n; ++j) add(report, errors.error(i, j), block.i + i, block.j + j);
   }
-  return tally;
+  return report;
 }
 
 std::vector<ErrorTerm> largest_terms(const Comparison& of, std::size_t row, std::size_t column) {
@@ -457,7 +426,8 @@ std::vector<ErrorTerm> largest_terms(const Comparison& of, std::size_t row, std:
   return terms;
 }
 
-ErrorElement element_at(const Comparison& of, const Tally::Place& place) {
+/// All that a report says of an element.
+ErrorElement element_at(const Comparison& of, const ErrorElement& place) {
   BlockErrors errors(of, {place.row, place.column, 1, 1});
   const ElementError error = errors.error(0, 0);
   return {.row = place.row,
@@ -535,38 +505,15 @@ double ErrorMeasure::percentile(double percent) const {
   return ascending[std::min(static_cast<std::size_t>(std::max(rank, 1.0)), ascending.size()) - 1];
 }
 
-void ErrorMeasure::add(const ErrorMeasure& other) {
-  const auto mine = static_cast<std::ptrdiff_t>(ascending.size());
-  const auto of_mine = static_cast<double>(mine), of_other = static_cast<double>(other.ascending.size());
-  if (of_mine + of_other > 0) mean = (mean * of_mine + other.mean * of_other) / (of_mine + of_other);
-  ascending.insert(ascending.end(), other.ascending.begin(), other.ascending.end());
-  std::ranges::inplace_merge(ascending, ascending.begin() + mine);
-}
-
 void ErrorReport::add(const ErrorReport& other, std::size_t batch) {
-  const auto take = [&](std::optional<ErrorElement>& mine, const std::optional<ErrorElement>& others, auto value) {
-    if (!others || (mine && std::invoke(value, *mine) >= std::invoke(value, *others))) return;
-    mine = others;
-    mine->batch = batch;
-  };
-  const auto add_measures = [](ErrorMeasures& mine, const ErrorMeasures& others) {
-    mine.ulps.add(others.ulps);
-    mine.relative.add(others.relative);
-  };
-  const auto add_step = [&](std::optional<ErrorMeasures>& mine, const std::optional<ErrorMeasures>& others) {
-    if (!others) return;
-    if (!mine) mine.emplace();
-    add_measures(*mine, *others);
-  };
-  if (measured + other.measured > 0) {
-    const auto of_mine = static_cast<double>(measured), of_other = static_cast<double>(other.measured);
-    drift_ulps = (drift_ulps * of_mine + other.drift_ulps * of_other) / (of_mine + of_other);
+  ErrorReport more = other;
+  for (auto* const worst : {&more.worst, &more.worst_relative}) {
+    if (*worst) (*worst)->batch = batch;
   }
-  add_measures(error, other.error);
-  add_step(quantisation, other.quantisation);
-  add_step(arithmetic, other.arithmetic);
-  take(worst, other.worst, &ErrorElement::ulps);
-  take(worst_relative, other.worst_relative, &ErrorElement::relative);
+  return_to_sums(*this);
+  return_to_sums(more);
+  tcnum::add(*this, more);
+  finish_sums(*this);
   a = other.a;
   b = other.b;
   d = other.d;
@@ -575,20 +522,6 @@ void ErrorReport::add(const ErrorReport& other, std::size_t batch) {
   a_scale_block = other.a_scale_block;
   b_scale_block = other.b_scale_block;
   rows += other.rows;
-  measured += other.measured;
-  beyond += other.beyond;
-  not_finite += other.not_finite;
-  not_finite_differ += other.not_finite_differ;
-  lost += other.lost;
-  exact += other.exact;
-  nearest += other.nearest;
-  for (const ErrorBin& bin : other.bins) {
-    const auto at = std::ranges::lower_bound(bins, bin.exponent, {}, &ErrorBin::exponent);
-    if (at != bins.end() && at->exponent == bin.exponent)
-      at->elements += bin.elements;
-    else
-      bins.insert(at, bin);
-  }
 }
 
 ErrorReport error_of(const MatrixView& d, const MatrixView& a, const MatrixView& b, const GemmInputs& inputs,
@@ -603,7 +536,7 @@ ErrorReport error_of(const MatrixView& d, const MatrixView& a, const MatrixView&
   const std::size_t across = (n + kBlockColumns - 1) / kBlockColumns;
   // So many rows at once that each thread has some blocks.
   const std::size_t bands = (2 * threads + across - 1) / across, rows_at_once = bands * kBlockRows;
-  Tally all;
+  ErrorReport report;
   std::size_t rows = 0;
   while (rows < m) {
     std::vector<ExactBlock> blocks;
@@ -612,13 +545,16 @@ ErrorReport error_of(const MatrixView& d, const MatrixView& a, const MatrixView&
       for (std::size_t j = 0; j < n; j += kBlockColumns)
         blocks.push_back({i, j, std::min(kBlockRows, end - i), std::min(kBlockColumns, n - j)});
     }
-    std::vector<Tally> tallies(blocks.size());
-    in_parallel(blocks.size(), threads, [&](std::size_t at) { tallies[at] = tally_of(comparison, blocks[at]); });
-    for (const Tally& tally : tallies) all.add(tally);
+    std::vector<ErrorReport> reports(blocks.size());
+    in_parallel(blocks.size(), threads, [&](std::size_t at) { reports[at] = report_of(comparison, blocks[at]); });
+    for (const ErrorReport& each : reports) add(report, each);  // in their order, so that threads change no bit
     rows = end;
     if (options.progress && !options.progress(rows)) break;
   }
-  ErrorReport report = std::move(all).report(comparison.quantised.has_value());
+  finish_sums(report);
+  for (auto* const step : {&report.quantisation, &report.arithmetic}) {
+    if (comparison.quantised && !*step) step->emplace();
+  }
   if (reference.exact_a != nullptr) report.exact_a = reference.exact_a->format();
   if (reference.exact_b != nullptr) report.exact_b = reference.exact_b->format();
   report.a_scale_block = of_a.block;
@@ -627,9 +563,8 @@ ErrorReport error_of(const MatrixView& d, const MatrixView& a, const MatrixView&
   report.b = b.format();
   report.d = d.format();
   report.rows = rows;
-  if (all.has_worst()) {
-    report.worst = element_at(comparison, all.worst());
-    report.worst_relative = element_at(comparison, all.worst_relative());
+  for (auto* const worst : {&report.worst, &report.worst_relative}) {
+    if (*worst) *worst = element_at(comparison, **worst);
   }
   return report;
 }
