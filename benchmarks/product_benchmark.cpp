@@ -186,7 +186,7 @@ int run_on_gpu(const Options& options) {
       fmt::print("{:<28}its results are no c of the next link: {}\n", each.what, each.where);
       continue;
     }
-    const bool is_slow = on_gpu->evaluator == GpuEvaluator::one_by_one || on_gpu->evaluator == GpuEvaluator::terms;
+    const bool is_slow = on_gpu->evaluator == GpuEvaluator::terms;
     const std::size_t side = is_slow ? std::max<std::size_t>(1, options.size / 4) : options.size;
     std::mt19937_64 random(1);
     Matrix a = random_matrix(n.a.format, side, side, random);

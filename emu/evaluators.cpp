@@ -56,7 +56,7 @@ constexpr std::array<Evaluator, 10> kCpuEvaluators = {{
 static_assert(kCpuEvaluators.size() == static_cast<std::size_t>(CpuEvaluator::exact) + 1);
 
 /// In the order of GpuEvaluator.
-constexpr std::array<Evaluator, 11> kGpuEvaluators = {{
+constexpr std::array<Evaluator, 10> kGpuEvaluators = {{
     {"scaled patches", "patches of products times their block scales, of whole matrices", gpu::why_no_scaled_patches},
     {"scaled sums", "sums of integers times their block scales, of 4 x 4 elements of whole matrices",
      gpu::why_no_scaled_sums},
@@ -66,10 +66,9 @@ constexpr std::array<Evaluator, 11> kGpuEvaluators = {{
     {"patches", "aligned sums of 4 x 4 elements at once, in the machine's fp64", gpu::why_no_patches},
     {"accumulations", "the same where sums of products go on unrounded to their sum with c, which is cut down",
      gpu::why_no_accumulations},
-    {"tree patches", "the same in trees, and where sums go on unrounded", gpu::why_no_tree_patches},
+    {"tree patches", "the same in trees, of sums that are all rounded to fp32", gpu::why_no_tree_patches},
     {"brackets", "exact sums rounded once, of 4 x 4 elements of whole matrices, between bounds in fp64",
      gpu::why_no_brackets},
-    {"one by one", "aligned sums and sums of two, one element at a time, in integers", gpu::why_not_one_by_one},
     {"terms", "sums of any terms, one element at a time, in 128 bits", gpu::why_no_terms},
 }};
 static_assert(kGpuEvaluators.size() == static_cast<std::size_t>(GpuEvaluator::terms) + 1);

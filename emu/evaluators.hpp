@@ -40,9 +40,8 @@ enum class GpuEvaluator : std::uint8_t {
   single_precision,  ///< the machine's own operations of fp32
   patches,           ///< aligned sums of 4 × 4 elements at once, in the machine's fp64
   accumulations,     ///< sums of products, or of two such sums, that are added to c one after the other, in patches
-  tree_patches,      ///< the same where nodes form a tree or results go on unrounded
+  tree_patches,      ///< the same where nodes form a tree, of rounded results
   brackets,          ///< exact sums that are rounded once, of 4 × 4 elements, between bounds in the machine's fp64
-  one_by_one,        ///< aligned sums and sums of two, one element at a time, in integers
   terms,             ///< sums of any terms, one element at a time, of which each has 128 bits
 };
 

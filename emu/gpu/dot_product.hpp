@@ -1,5 +1,5 @@
-// Evaluation of a GpuDatapath, one dot problem at a time. The rules are those of exact.cpp; rounding is
-// rounding_steps.hpp's. What is ordinary goes many at a time in emu/gpu/patch.hpp.
+// Operands as patches have them, and dot problems by the machine's own operations, one at a time: of integers, of fp32
+// and of fp64. The rules are those of exact.cpp.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,6 @@
 #include "emu/alignment.hpp"
 #include "emu/host_device.hpp"
 #include "emu/integers.hpp"
-#include "emu/rounding_steps.hpp"
 #include "gpu_datapath.hpp"
 
 namespace tcnum::gpu {
@@ -49,7 +48,6 @@ struct Side {
   double* value;  ///< with signs
   Exponent* exponent;
   std::uint32_t *negative, *zero, *special;  ///< of each line: Places
-  int fraction_bits;
 
   /// Where the value at a place of a line is. Of every four of B, the first two are in one half of the lines and the
   /// others in the other: neighbouring threads, which load four each, then load from neighbouring memory.
@@ -69,12 +67,6 @@ struct Side {
   TCNUM_HOST_DEVICE bool is_negative(int place, int line) const {
     return (high_word(value[value_at(place, line)]) & kSignBit) != 0;
   }
-  /// The significand, in units of its last place.
-  TCNUM_HOST_DEVICE std::uint32_t magnitude(int place, int line) const {
-    const double x = value[value_at(place, line)] * power_of_two(fraction_bits - exponent_at(place, line));
-    return static_cast<std::uint32_t>(x < 0 ? -x : x);
-  }
-
   /// Takes codes of a line apart, which go to `first` and the places behind it; the bits of those lie in one word. What
   /// it returns is to be added to the line's.
   template <int kCount>
@@ -88,7 +80,7 @@ struct Side {
     bool any_special = false;
     TCNUM_UNROLL for (int i = 0; i < kCount; ++i) {
       const std::uint32_t top = code[i] << up, magnitude = (top & ~kSignBit) >> down;
-      any_special |= magnitude >= fields.first_special;
+      any_special |= magnitude >= fields.first_special || (fields.zero_is_nan && top == kSignBit);
       // The fields, where a double has its own, are the number divided by 2^(1023 − bias), even if it is subnormal.
       const std::uint32_t fraction = magnitude << (kHighFraction - fields.fraction_bits);
       const std::uint32_t high = magnitude < fields.smallest ? 0 : high_word(from_words(fraction, 0) * scale);
@@ -144,7 +136,7 @@ struct Side {
       const int place = first + i;
       const std::uint32_t top = code[i] << (32 - fields.storage_bits), bit = 1u << place % 32;
       const std::uint32_t magnitude = (top & ~kSignBit) >> (32 - fields.storage_bits + fields.padding_bits);
-      if (magnitude < fields.first_special) continue;
+      if (magnitude < fields.first_special && !(fields.zero_is_nan && top == kSignBit)) continue;
       const bool is_infinity = magnitude == fields.infinity;
       const std::uint32_t high = is_infinity ? static_cast<std::uint32_t>(kBias) << kHighFraction : 0;
       value[value_at(place, line)] = from_words(high | (top & kSignBit), kSpecial);
@@ -156,227 +148,6 @@ struct Side {
 };
 using SideA = Side<true>;
 using SideB = Side<false>;
-
-/// A node's result, or c: ±magnitude · 2^lsb, or one that is not finite.
-struct Value32 {
-  enum class Kind : std::uint8_t { finite, infinity, nan };
-  std::uint32_t magnitude;
-  std::int16_t lsb, exponent;  ///< a zero's exponent takes part in no alignment, whatever it is
-  bool negative;
-  Kind kind;
-};
-
-/// The operand c, whose format has infinities.
-TCNUM_HOST_DEVICE inline Value32 accumulator(const GpuDatapath& d, std::uint32_t code) {
-  const GpuFields& fields = d.c_fields;
-  const std::uint32_t significand = code >> fields.padding_bits, hidden = 1u << fields.fraction_bits;
-  const std::uint32_t field = significand >> fields.fraction_bits & fields.top, fraction = significand & (hidden - 1);
-  Value32 c{fraction, 0, 0, (code >> (fields.storage_bits - 1) & 1) != 0, Value32::Kind::finite};
-  int exponent = 0;
-  if (field == fields.top) {
-    c.kind = fraction == 0 ? Value32::Kind::infinity : Value32::Kind::nan;
-  } else if (field != 0) {
-    c.magnitude |= hidden;
-    exponent = static_cast<int>(field) - fields.bias;
-  } else {
-    if (d.c_rule.subnormals == Subnormals::flushed) c.magnitude = 0;
-    if (c.magnitude != 0) exponent = 1 - fields.bias;
-    if (c.magnitude != 0 && d.c_rule.subnormal_exponent == SubnormalExponent::normalised) {
-      const int up = fields.fraction_bits + 1 - bit_width(c.magnitude);
-      c.magnitude <<= up;
-      exponent -= up;
-    }
-  }
-  c.exponent = static_cast<std::int16_t>(exponent);
-  c.lsb = static_cast<std::int16_t>(exponent - fields.fraction_bits);
-  return c;
-}
-
-/// What a value asks of an alignment.
-TCNUM_HOST_DEVICE inline std::int32_t exponent_of(const Value32& v) {
-  return v.magnitude == 0 ? 2 * kNotAligned16 : v.exponent;
-}
-
-TCNUM_HOST_DEVICE TCNUM_NOINLINE inline Value32 rounded(const GpuDatapath& d, const Unit& unit,
-                                                        Rounded<std::uint64_t> r, int alignment) {
-  unsigned consulted = 0;
-  apply_steps<false>(r, unit.result, alignment, unit.underflow_sign,
-                     d.c_rule.subnormal_exponent == SubnormalExponent::minimum, consulted);
-  Value32 v;
-  v.magnitude = static_cast<std::uint32_t>(r.magnitude);
-  v.lsb = static_cast<std::int16_t>(r.lsb);
-  v.exponent = static_cast<std::int16_t>(r.exponent);
-  v.negative = r.negative;
-  v.kind = r.infinite ? Value32::Kind::infinity : Value32::Kind::finite;
-  return v;
-}
-
-/// A term that is no product, in units of 2^lsb.
-TCNUM_HOST_DEVICE inline std::int64_t aligned(const Unit& unit, const Value32& v, int lsb) {
-  if (v.magnitude == 0) return 0;
-  const int shift = lsb - v.lsb;
-  const std::uint64_t kept = shift <= 0
-                                 ? std::uint64_t{v.magnitude} << -shift
-                                 : round_right<std::uint64_t>(v.magnitude, shift, v.negative, unit.align_rounding);
-  return v.negative ? -static_cast<std::int64_t>(kept) : static_cast<std::int64_t>(kept);
-}
-
-/// The sign of a sum that is zero.
-TCNUM_HOST_DEVICE inline bool zero_sum_is_negative(const GpuNode& node, const Unit& unit, const SideA& a, int row,
-                                                   const SideB& b, int column, const Value32* first,
-                                                   const Value32* second) {
-  if (unit.zero_sign == ZeroSign::positive) return false;
-  bool all = true, any = false;
-  for (int p = node.first; p < node.first + node.count; ++p) {
-    const bool negative = a.is_negative(p, row) != b.is_negative(p, column);
-    all = all && negative;
-    any = any || negative;
-  }
-  for (const Value32* v : {first, second}) {
-    if (v == nullptr) continue;
-    all = all && v->negative;
-    any = any || v->negative;
-  }
-  return zero_is_negative(unit, all, any);
-}
-
-/// The sum of a node's finite terms, which is in units of 2^(alignment − fraction_bits), rounded.
-TCNUM_HOST_DEVICE inline Value32 total(const GpuDatapath& d, const GpuNode& node, const SideA& a, int row,
-                                       const SideB& b, int column, int alignment, std::int64_t sum,
-                                       const Value32* first, const Value32* second) {
-  const Unit& unit = d.units[node.unit];
-  const int lsb = alignment - unit.fraction_bits;
-  const std::uint64_t magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
-  if (magnitude == 0) {
-    const bool negative = zero_sum_is_negative(node, unit, a, row, b, column, first, second);
-    return rounded(d, unit, Rounded<std::uint64_t>{0, 0, alignment <= kNotAligned16 / 2 ? 0 : alignment, negative},
-                   alignment);
-  }
-  return rounded(d, unit, Rounded<std::uint64_t>{magnitude, lsb, alignment, sum < 0}, alignment);
-}
-
-/// The exact sum of two finite numbers. What the smaller one has below the last of 64 bits is folded into that bit,
-/// which lies far below all bits that decide a rounding.
-TCNUM_HOST_DEVICE inline Rounded<std::uint64_t> sum_of_two(const Unit& unit, const Value32& x, const Value32& y) {
-  const auto end = [](const Value32& v) { return v.magnitude == 0 ? kNotAligned16 : bit_width(v.magnitude) + v.lsb; };
-  const bool second = end(x) < end(y);
-  const Value32 &large = second ? y : x, &small = second ? x : y;
-  Rounded<std::uint64_t> r{0, 0, 0, zero_is_negative(unit, x.negative && y.negative, x.negative || y.negative)};
-  if (large.magnitude == 0) return r;
-  const int up = 62 - bit_width(large.magnitude);
-  const std::uint64_t top = std::uint64_t{large.magnitude} << up, magnitude = small.magnitude;
-  const int lsb = large.lsb - up, down = lsb - small.lsb;
-  std::uint64_t rest = 0;
-  if (magnitude == 0)
-    rest = 0;
-  else if (down <= 0)
-    rest = magnitude << -down;
-  else if (down >= 64)
-    rest = 1;
-  else
-    rest = (magnitude >> down) | ((magnitude & ((std::uint64_t{1} << down) - 1)) != 0 ? 1 : 0);
-  const bool turned = large.negative != small.negative && rest > top;
-  const std::uint64_t sum = large.negative == small.negative ? top + rest : turned ? rest - top : top - rest;
-  if (sum != 0) r = {sum, lsb, 0, large.negative != turned};
-  return r;
-}
-
-TCNUM_HOST_DEVICE inline std::uint64_t to_code(const GpuDatapath& d, const Value32& v) {
-  if (v.kind == Value32::Kind::nan) return d.nan.code;
-  return pack(d.result,
-              Rounded<std::uint32_t>{v.magnitude, v.lsb, v.exponent, v.negative, v.kind == Value32::Kind::infinity});
-}
-
-/// How products are brought to units of 2^(alignment − fraction_bits): shifted up, then down by the distance of their
-/// exponent from the alignment, and `down`.
-struct Shift {
-  int up, down;
-};
-TCNUM_HOST_DEVICE inline Shift shift_of(const GpuDatapath& d, const Unit& unit) {
-  const int up = unit.fraction_bits - d.a.fraction_bits - d.b.fraction_bits;
-  return {up > 0 ? up : 0, up < 0 ? -up : 0};
-}
-
-/// Infinities and NaNs among a node's terms.
-struct Specials {
-  bool nan = false, positive = false, negative = false;
-  TCNUM_HOST_DEVICE void add_infinity(bool is_negative) { (is_negative ? negative : positive) = true; }
-  TCNUM_HOST_DEVICE void add(const Value32& v) {
-    if (v.kind == Value32::Kind::nan) nan = true;
-    if (v.kind == Value32::Kind::infinity) add_infinity(v.negative);
-  }
-  TCNUM_HOST_DEVICE bool any() const { return nan || positive || negative; }
-  TCNUM_HOST_DEVICE Value32 result() const {
-    const bool is_nan = nan || (positive && negative);
-    return {0, 0, 0, negative, is_nan ? Value32::Kind::nan : Value32::Kind::infinity};
-  }
-};
-
-/// A product of which one operand at least is an infinity or a NaN.
-TCNUM_HOST_DEVICE inline void add_special_product(const SideA& a, int row, const SideB& b, int column, int place,
-                                                  Specials& specials) {
-  if (!a.is_special(place, row) && !b.is_special(place, column)) return;
-  // A special operand of value 0 is a NaN; an ordinary one is a zero, of which infinity makes a NaN too.
-  if (a.is_zero(place, row) || b.is_zero(place, column))
-    specials.nan = true;
-  else
-    specials.add_infinity(a.is_negative(place, row) != b.is_negative(place, column));
-}
-
-/// Any dot problem of a datapath of sums.
-TCNUM_HOST_DEVICE inline std::uint64_t dot(const GpuDatapath& d, const SideA& a, int row, const SideB& b, int column,
-                                           std::uint32_t c_code) {
-  const Value32 c = accumulator(d, c_code);
-  const bool special = a.special[row] != 0 || b.special[column] != 0;
-  Value32 results[GpuDatapath::kMostNodes];
-  for (int number = 0; number < d.nodes; ++number) {
-    const GpuNode& node = d.node[number];
-    const Unit& unit = d.units[node.unit];
-    const auto other = [&](int which) -> const Value32* {
-      const int n = node.others[which];
-      return n == GpuNode::kNone ? nullptr : n == GpuNode::kAccumulator ? &c : &results[n];
-    };
-    const Value32 *first = other(0), *second = other(1);
-    const int end = node.first + node.count;
-
-    Specials specials;
-    if (first != nullptr) specials.add(*first);
-    if (second != nullptr) specials.add(*second);
-    for (int p = node.first; special && p < end; ++p) {
-      add_special_product(a, row, b, column, p, specials);
-    }
-    if (specials.any()) {
-      results[number] = specials.result();
-      continue;
-    }
-    if (node.is_pair) {
-      results[number] = rounded(d, unit, sum_of_two(unit, *first, *second), 0);
-      continue;
-    }
-    std::int32_t highest = 2 * kNotAligned16;
-    if (first != nullptr) highest = exponent_of(*first);
-    if (second != nullptr && exponent_of(*second) > highest) highest = exponent_of(*second);
-    for (int p = node.first; p < end; ++p) {
-      const int exponent = a.exponent_at(p, row) + b.exponent_at(p, column);
-      if (exponent > highest) highest = exponent;
-    }
-    const int alignment = alignment_of(unit, highest, false);
-    const Shift shift = shift_of(d, unit);
-    std::int64_t sum = 0;
-    for (int p = node.first; p < end; ++p) {
-      const std::uint32_t magnitude = a.magnitude(p, row) * b.magnitude(p, column) << shift.up;
-      const int down = alignment + shift.down - a.exponent_at(p, row) - b.exponent_at(p, column);
-      const bool negative = a.is_negative(p, row) != b.is_negative(p, column);
-      const std::int64_t kept = magnitude == 0 ? 0 : round_right(magnitude, down, negative, unit.align_rounding);
-      sum += negative ? -kept : kept;
-    }
-    const int lsb = alignment - unit.fraction_bits;
-    if (first != nullptr) sum += aligned(unit, *first, lsb);
-    if (second != nullptr) sum += aligned(unit, *second, lsb);
-    results[number] = total(d, node, a, row, b, column, alignment, sum, first, second);
-  }
-  return to_code(d, results[d.nodes - 1]);
-}
 
 // --- Integers.
 

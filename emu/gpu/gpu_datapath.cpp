@@ -18,6 +18,7 @@ GpuFields fields_of(const Format& f, const OperandRule& rule) {
   fields.smallest = rule.subnormals == Subnormals::flushed ? 1u << f.fraction_bits : 1;
   fields.floor = rule.subnormal_exponent == SubnormalExponent::minimum ? f.min_exponent() : -2000;
   fields.infinity = f.has_infinity() ? first_special : first_special - 1;
+  fields.zero_is_nan = f.non_finite == NonFinite::nan_negative_zero;
   return fields;
 }
 
@@ -195,8 +196,6 @@ void put_places_of_kept(GpuDatapath& d) {
 
 /// What trees of patches want to know of the datapath, which is one of theirs.
 void put_tree(GpuDatapath& d) {
-  const auto takes_c = [](const GpuNode& node) { return std::ranges::count(node.others, GpuNode::kAccumulator) > 0; };
-  d.tree_is_rounded = std::ranges::any_of(d.node, d.node + d.nodes, takes_c);
   for (int i = 0; i < d.nodes; ++i) {
     const GpuNode& from = d.node[i];
     const Unit& unit = d.units[from.unit];
@@ -212,7 +211,6 @@ void put_tree(GpuDatapath& d) {
         node.rounding = s.rounding == Rounding::toward_zero ? TreeRounding::toward_zero : TreeRounding::nearest;
       }
     }
-    d.tree_is_rounded = d.tree_is_rounded && node.rounding != TreeRounding::none;
     if (from.count > 0) {
       PatchNode& products = d.patch[i];
       put_products(from, products);
@@ -242,19 +240,10 @@ GpuSingles singles_of(const Numerics& n) {
 
 /// Which results are kept.
 void put_kept(GpuDatapath& d) {
-  std::uint32_t last_taken[GpuDatapath::kMostNodes] = {};  // by which node
   for (int i = 0; i < d.nodes; ++i) {
     for (const int other : d.node[i].others) {
-      if (other < 0 || other == i - 1) continue;
-      d.kept |= 1u << other;
-      last_taken[other] = static_cast<std::uint32_t>(i);
+      if (other >= 0 && other != i - 1) d.kept |= 1u << other;
     }
-  }
-  std::uint32_t until = 0;
-  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(d.nodes); ++i) {
-    if ((d.kept >> i & 1u) == 0) continue;
-    d.keeps_one = d.keeps_one && i >= until;
-    until = last_taken[i];
   }
 }
 
@@ -309,7 +298,6 @@ GpuDatapath make(const Numerics& n, const SortedTree& tree, GpuEvaluator evaluat
       put_tree(to);
       break;
     case GpuEvaluator::brackets:
-    case GpuEvaluator::one_by_one:
     case GpuEvaluator::terms:
       break;
   }

@@ -30,6 +30,7 @@ struct GpuFields {
   std::uint32_t infinity = 0;       ///< that of infinity; first_special − 1 if there is none
   std::uint32_t smallest = 1;       ///< codes below this are read as zero
   int floor = 0;                    ///< no number takes part in alignment with a smaller exponent
+  bool zero_is_nan = false;         ///< the code of a negative zero is the one NaN
 };
 
 /// How patches round, to codes of fp32 or fp16: as hardware's conversions do.
@@ -61,8 +62,8 @@ struct PatchNode {
   bool negative_zeros = false;  ///< a zero sum of negative terms alone is −0, and that counts
 };
 
-/// How a node of a tree of patches (emu/gpu/tree_patch.hpp) rounds its sum to fp32, if it does.
-enum class TreeRounding : std::uint8_t { none, toward_zero, nearest };
+/// How a node of a tree of patches (emu/gpu/rounded_tree_patch.hpp) rounds its sum to fp32.
+enum class TreeRounding : std::uint8_t { toward_zero, nearest };
 
 /// What they want to know of a node besides.
 struct TreeNode {
@@ -72,7 +73,7 @@ struct TreeNode {
     addition,    ///< of two others, as the machine adds
   };
   Kind kind = Kind::products;
-  TreeRounding rounding = TreeRounding::none;
+  TreeRounding rounding = TreeRounding::toward_zero;
   bool positive_zeros = false, positive_underflow = false;
   int kept_in = -1;  ///< of GpuDatapath::kMostKept places that of the result, if another than the next node takes it
   // Of two others:
@@ -128,7 +129,7 @@ struct GpuScaling {
 struct GpuDatapath {
   static constexpr int kMostNodes = 32, kMostProducts = 256;
 
-  GpuEvaluator evaluator = GpuEvaluator::one_by_one;
+  GpuEvaluator evaluator = GpuEvaluator::terms;
   Format a{}, b{}, c{}, result{};
   OperandRule a_rule, b_rule, c_rule;
   ProductRule product;
@@ -150,9 +151,7 @@ struct GpuDatapath {
   static constexpr int kMostKept = kMostPatchNodes / 2;
   PatchNode patch[kMostPatchNodes];  ///< where patches give every result that is ordinary
   TreeNode tree[kMostPatchNodes];    ///< where trees of them do
-  bool tree_is_rounded = false;      ///< every result of a tree is a number of fp32, and a node takes c
   std::uint32_t kept = 0;            ///< nodes, as bits, whose result another than the next takes
-  bool keeps_one = true;             ///< at a time: the next such node comes after its result was taken
   Accumulations accumulations;
   GpuScaling scaling;
 

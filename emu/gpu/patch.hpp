@@ -175,7 +175,7 @@ struct SumAddedToC {
 /// Calls with what suits the datapath best.
 template <class With>
 auto with_nodes_of(const GpuDatapath& d, const With& with) {
-  if (!d.takes_patches() || d.nodes > 1 || d.patch[0].negative_zeros) return with.template operator()<AnyNodes>();
+  if (d.nodes > 1 || d.patch[0].negative_zeros) return with.template operator()<AnyNodes>();
   switch (d.patch[0].rounding) {
     case PatchRounding::fp32_toward_zero:
       return with.template operator()<OneNode<PatchRounding::fp32_toward_zero>>();
@@ -280,7 +280,7 @@ TCNUM_HOST_DEVICE std::uint32_t special_code(const GpuDatapath& d, const SideA& 
 /// Elements, as bits, that a patch does not evaluate.
 struct PatchRest {
   std::uint32_t special = 0;     ///< is_special(): those are special_code()'s
-  std::uint32_t overflowed = 0;  ///< a sum on their way did: those are dot()'s, special or not
+  std::uint32_t overflowed = 0;  ///< a sum on their way did: those are terms_dot()'s, special or not
 };
 
 /// A node's products in a patch of rows from `row` on with columns from `column` on.

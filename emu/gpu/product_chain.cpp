@@ -38,9 +38,7 @@ Kernel kernel_of(const GpuDatapath& d) {
     case GpuEvaluator::accumulations:
       return Kernel::accumulations;
     case GpuEvaluator::tree_patches:
-      return d.tree_is_rounded ? Kernel::rounded_trees : Kernel::tree_patches;
-    case GpuEvaluator::one_by_one:
-      return Kernel::sums_alone;
+      return Kernel::rounded_trees;
     case GpuEvaluator::terms:
       break;
   }
@@ -79,15 +77,10 @@ GpuChain::GpuChain(const GpuDatapath& d, std::uint64_t of_k) : kernel(kernel_of(
   units = (of_k + depth - 1) / depth;
   switch (kernel) {
     case Kernel::patches:
-    case Kernel::sums_alone:
+    case Kernel::accumulations:
+    case Kernel::rounded_trees:
       a_bytes = sums_bytes(d, sizeof(std::uint32_t));
       b_bytes = sums_bytes(d, sizeof(std::int16_t));
-      break;
-    case Kernel::accumulations:
-    case Kernel::tree_patches:
-    case Kernel::rounded_trees:
-      a_bytes = sums_bytes(d, 2 * sizeof(std::uint32_t));
-      b_bytes = sums_bytes(d, sizeof(std::int16_t) + sizeof(std::uint32_t));
       break;
     case Kernel::brackets:
       a_bytes = b_bytes = static_cast<std::uint32_t>(d.k) * kStrip * (sizeof(double) + sizeof(std::uint32_t));

@@ -14,13 +14,11 @@ struct GpuChain {
     scaled_sums,       ///< a unit is a link: integers of 8 bits, four to a word, and scales
     brackets,          ///< a link: fp64 numbers, and codes
     patches,           ///< a link: numbers, maybe scaled, exponents and signs (emu/gpu/patch.hpp)
-    accumulations,     ///< a link: as for patches, and codes (emu/gpu/accumulation_patch.hpp)
-    tree_patches,      ///< a link: the same (emu/gpu/tree_patch.hpp)
+    accumulations,     ///< a link: the same (emu/gpu/accumulation_patch.hpp)
     rounded_trees,     ///< a link: the same (emu/gpu/rounded_tree_patch.hpp)
     quads,             ///< a link: integers of 8 bits, four to a word
     single_precision,  ///< a link: fp32 numbers
     fma_chain,         ///< a single product: fp64 numbers
-    sums_alone,        ///< as for patches, but one element at a time
     integers_alone,    ///< a link: integers of 32 bits
     terms_alone,       ///< a link: codes
   };

@@ -11,7 +11,6 @@
 #include "quad_patch.hpp"
 #include "rounded_tree_patch.hpp"
 #include "terms.hpp"
-#include "tree_patch.hpp"
 
 namespace tcnum {
 namespace {
@@ -34,13 +33,7 @@ __device__ gpu::Side<kIsA> sums_of(const GpuDatapath& d, unsigned char* unit) {
   auto* const values = reinterpret_cast<double*>(unit);
   auto* const exponents = reinterpret_cast<typename Side::Exponent*>(values + size);
   auto* const words = reinterpret_cast<std::uint32_t*>(exponents + size);
-  return {values, exponents, words, words + kStrip, words + 2 * kStrip, (kIsA ? d.a : d.b).fraction_bits};
-}
-
-/// Of one of sums with codes: those, place by place, behind all else.
-template <bool kIsA>
-__device__ std::uint32_t* codes_of(const GpuDatapath& d, unsigned char* unit) {
-  return sums_of<kIsA>(d, unit).special + kStrip;
+  return {values, exponents, words, words + kStrip, words + 2 * kStrip};
 }
 
 /// What a code of a block scale is worth.
@@ -72,8 +65,8 @@ struct LineCodes {
     const std::uint64_t block = place / block_k, blocks = (k + block_k - 1) / block_k;
     if (line >= lines || block >= blocks) return {1, 0};
     const Format& f = scaling.format;
-    const Decoded d = decode(f, load_code(scales, kIsA ? line * blocks + block : block * lines + line,
-                                          f.storage_bytes()));
+    const Decoded d =
+        decode(f, load_code(scales, kIsA ? line * blocks + block : block * lines + line, f.storage_bytes()));
     if (d.number_class == NumberClass::nan) return {gpu::from_words(0x7ff80000, 0), 0};
     return {static_cast<double>(d.significand) * gpu::power_of_two(d.exponent - f.fraction_bits), d.exponent};
   }
@@ -115,26 +108,6 @@ struct PackSums {
         if (places.special != 0) atomicOr(&side.special[line], places.special);
       }
     });
-  }
-};
-
-template <bool kIsA>
-struct PackSumsAndCodes {
-  __device__ static void pack(const GpuDatapath& d, const GpuChain& chain, const LineCodes<kIsA>& codes,
-                              const UnitToPack& unit) {
-    PackSums<kIsA>::pack(d, chain, codes, unit);
-    const Format& f = kIsA ? d.a : d.b;
-    std::uint32_t* const special = sums_of<kIsA>(d, unit.to).special;
-    std::uint32_t* const to = codes_of<kIsA>(d, unit.to);
-    for (int i = static_cast<int>(threadIdx.x); i < d.k * kStrip; i += kThreads) {
-      const int line = i % kStrip, k = i / kStrip;
-      const auto code = static_cast<std::uint32_t>(codes.at(
-          unit.first + static_cast<unsigned>(line), unit.unit * static_cast<unsigned>(d.k) + static_cast<unsigned>(k)));
-      to[d.place[k] * kStrip + line] = code;
-      // Sums know no NaN that is a zero's code.
-      if (f.non_finite == NonFinite::nan_negative_zero && code == 1u << (f.storage_bits - 1))
-        atomicOr(&special[line], 1u << d.place[k] % 32);
-    }
   }
 };
 
@@ -265,8 +238,8 @@ struct PackScaledSums {
         present |= (word >> (8 * (at % 4)) & 0xff) != 0 ? 1u << at : 0;
       }
       const auto k = static_cast<unsigned>(chain.product[4 * first]);
-      const Scale scale = codes.scale(d.scaling, unit.first + static_cast<unsigned>(line),
-                                      unit.unit * static_cast<unsigned>(d.k) + k);
+      const Scale scale =
+          codes.scale(d.scaling, unit.first + static_cast<unsigned>(line), unit.unit * static_cast<unsigned>(d.k) + k);
       to.scale[i] = scale.value * gpu::power_of_two(f.min_exponent() - f.fraction_bits);
       to.exponent[i] = scale.value == 0 ? ScaledSums::kNoExponent : scale.exponent;
       to.present[i] = present;
@@ -335,7 +308,7 @@ __device__ TCNUM_NOINLINE void evaluate_rest(const GpuDatapath& d, const gpu::Si
     const int at = __ffs(static_cast<int>(left)) - 1, i = at / kPatchColumns, j = at % kPatchColumns;
     const std::uint32_t code = c.code[i][j];
     results.code[i][j] = (rest.overflowed & PatchCodes::bit(i, j)) != 0
-                             ? static_cast<std::uint32_t>(gpu::dot(d, a, row + i, b, column + j, code))
+                             ? static_cast<std::uint32_t>(gpu::terms_dot(d, a, row + i, b, column + j, code))
                              : gpu::special_code<Code>(d, a, row + i, b, column + j, code);
   }
 }
@@ -374,34 +347,19 @@ class PatchesChain {
   PatchCodes codes_;
 };
 
-/// Those that are not ordinary, term by term. Codes of a strip's lines lie at `a` and `b`, place by place.
-__device__ TCNUM_NOINLINE void evaluate_left(const GpuDatapath& d, const std::uint32_t* a, const std::uint32_t* b,
+/// Those that a patch of a tree left over: infinities and NaNs by what is among an element's operands, where no sum of
+/// ordinary terms overflows, and others term by term.
+__device__ TCNUM_NOINLINE void evaluate_left(const GpuDatapath& d, const gpu::SideA& a, const gpu::SideB& b,
                                              const PatchPlace& at, std::uint32_t left, PatchCodes& codes) {
-  for (; left != 0; left &= left - 1) {
-    const int which = __ffs(static_cast<int>(left)) - 1, i = which / kPatchColumns, j = which % kPatchColumns;
-    codes.code[i][j] = static_cast<std::uint32_t>(
-        gpu::terms_dot(d, a + at.row + i, kStrip, b + at.column + j, kStrip, codes.code[i][j]));
-  }
-}
-
-/// The same, but of infinities and NaNs by what is among an element's operands, where no sum of ordinary terms
-/// overflows.
-__device__ TCNUM_NOINLINE void evaluate_left_of_ordinary(const GpuDatapath& d, unsigned char* a, unsigned char* b,
-                                                         const PatchPlace& at, std::uint32_t left, PatchCodes& codes) {
-  const gpu::SideA side_a = sums_of<true>(d, a);
-  const gpu::SideB side_b = sums_of<false>(d, b);
-  std::uint32_t term_by_term = 0;
   for (; left != 0; left &= left - 1) {
     const int which = __ffs(static_cast<int>(left)) - 1, i = which / kPatchColumns, j = which % kPatchColumns;
     const int row = at.row + i, column = at.column + j;
     std::uint32_t& code = codes.code[i][j];
-    if (gpu::is_special<std::uint32_t>(side_a, row, side_b, column, code) &&
-        !gpu::has_large_term(d, side_a, row, side_b, column, code))
-      code = gpu::special_code<std::uint32_t>(d, side_a, row, side_b, column, code);
+    if (gpu::is_special<std::uint32_t>(a, row, b, column, code) && !gpu::has_large_term(d, a, row, b, column, code))
+      code = gpu::special_code<std::uint32_t>(d, a, row, b, column, code);
     else
-      term_by_term |= PatchCodes::bit(i, j);
+      code = static_cast<std::uint32_t>(gpu::terms_dot(d, a, row, b, column, code));
   }
-  if (term_by_term != 0) evaluate_left(d, codes_of<true>(d, a), codes_of<false>(d, b), at, term_by_term, codes);
 }
 
 /// Patch: what evaluates one.
@@ -419,11 +377,12 @@ class ChainOfPatches {
 #pragma unroll 1
     for (; units > 0; --units, a += chain.a_bytes, b += chain.b_bytes) {
       const PatchCodes c = codes_;
-      const std::uint32_t left =
-          Patch::evaluate(d, sums_of<true>(d, a), at.row, sums_of<false>(d, b), at.column, codes_);
+      const gpu::SideA side_a = sums_of<true>(d, a);
+      const gpu::SideB side_b = sums_of<false>(d, b);
+      const std::uint32_t left = Patch::evaluate(d, side_a, at.row, side_b, at.column, codes_);
       if (left != 0) {
         PatchCodes all = c;  // a copy, so that the codes themselves stay in registers
-        evaluate_left_of_ordinary(d, a, b, at, left, all);
+        evaluate_left(d, side_a, side_b, at, left, all);
         each_of_patch([&](int i, int j) {
           if ((left & PatchCodes::bit(i, j)) != 0) codes_.code[i][j] = all.code[i][j];
         });
@@ -449,34 +408,15 @@ struct RoundedTreePatch {
   }
 };
 
-/// Kept: as of gpu::tree_patch().
-template <class Kept>
-class TreePatchesChain {
- public:
-  static constexpr int kBlocks = std::is_same_v<Kept, gpu::OneKept> ? 1 : 2;
-
-  __device__ void put(const GpuDatapath&, int i, int j, std::uint64_t code) {
-    codes_.code[i][j] = static_cast<std::uint32_t>(code);
+/// Those that brackets do not settle, term by term. Codes of a strip's lines lie at `a` and `b`, place by place.
+__device__ TCNUM_NOINLINE void evaluate_unsettled(const GpuDatapath& d, const std::uint32_t* a, const std::uint32_t* b,
+                                                  const PatchPlace& at, std::uint32_t left, PatchCodes& codes) {
+  for (; left != 0; left &= left - 1) {
+    const int which = __ffs(static_cast<int>(left)) - 1, i = which / kPatchColumns, j = which % kPatchColumns;
+    codes.code[i][j] = static_cast<std::uint32_t>(
+        gpu::terms_dot(d, a + at.row + i, kStrip, b + at.column + j, kStrip, codes.code[i][j]));
   }
-  __device__ std::uint64_t code(const GpuDatapath&, int i, int j) const { return codes_.code[i][j]; }
-  __device__ void take(const GpuDatapath& d, const GpuChain& chain, unsigned char* a, unsigned char* b, int units,
-                       const PatchPlace& at) {
-    Kept kept;  // all are in memory, as a tree's nodes are chosen at run time
-#pragma unroll 1
-    for (; units > 0; --units, a += chain.a_bytes, b += chain.b_bytes) {
-      const std::uint32_t left =
-          gpu::tree_patch(d, sums_of<true>(d, a), at.row, sums_of<false>(d, b), at.column, codes_, kept);
-      if (left != 0) {
-        PatchCodes all = codes_;  // a copy, so that the codes themselves stay in registers
-        evaluate_left(d, codes_of<true>(d, a), codes_of<false>(d, b), at, left, all);
-        codes_ = all;
-      }
-    }
-  }
-
- private:
-  PatchCodes codes_;
-};
+}
 
 /// Exact sums that are rounded once. Each has two sums of FMAs, all rounded down and all rounded up, and lies between
 /// them; where both round to one number of fp32, it does too, as rounding keeps order. Of sums that cancel to zero the
@@ -504,7 +444,7 @@ class BracketsChain {
       });
       if (left != 0) {
         PatchCodes all = codes_;  // a copy, so that the codes themselves stay in registers
-        evaluate_left(d, codes_of_bracket(d, a), codes_of_bracket(d, b), at, left, all);
+        evaluate_unsettled(d, codes_of_bracket(d, a), codes_of_bracket(d, b), at, left, all);
         each_of_patch([&](int i, int j) {
           if ((left & PatchCodes::bit(i, j)) != 0) results.code[i][j] = all.code[i][j];
         });
@@ -627,8 +567,8 @@ class ScaledSumsChain {
       const gpu::PatchTerm of_c(gpu::finite(c[i][j]) ? c[i][j] : 0.0f);
       std::int32_t high = (alignment[i][j] + gpu::kBias) * (1 << gpu::kHighFraction);
       of_c.raise(high, node.c_floor);
-      sum[i][j] = gpu::add_toward_zero(
-          gpu::from_words(static_cast<std::uint32_t>(high) + node.grid, of_c.negative()), of_c.to_be_cut());
+      sum[i][j] = gpu::add_toward_zero(gpu::from_words(static_cast<std::uint32_t>(high) + node.grid, of_c.negative()),
+                                       of_c.to_be_cut());
     });
   }
 
@@ -645,15 +585,16 @@ class ScaledSumsChain {
       for (int word = 0; word < chain.node_words[number]; ++word, at_a += kStrip, at_b += kStrip) {
         const Pack<std::uint32_t, kPatchRows> x(at_a);
         const Pack<std::uint32_t, kPatchColumns> y(at_b);
-        each_of_patch([&](int i, int j) { products[i][j] = gpu::add_quad(true, true, x.x[i], y.x[j], products[i][j]); });
+        each_of_patch(
+            [&](int i, int j) { products[i][j] = gpu::add_quad(true, true, x.x[i], y.x[j], products[i][j]); });
       }
       const Pack<double, kPatchRows> of_a(a.scale + number * kStrip + at.row);
       const Pack<double, kPatchColumns> of_b(b.scale + number * kStrip + at.column);
       each_of_patch([&](int i, int j) {
         const double term = static_cast<double>(products[i][j]) * (of_a.x[i] * of_b.x[j]);
         const std::uint32_t negative = gpu::high_word(term) >> 31;
-        const double cut = gpu::add_toward_zero(
-            sum[i][j], gpu::from_words(gpu::high_word(term), gpu::low_word(term) | 1));
+        const double cut =
+            gpu::add_toward_zero(sum[i][j], gpu::from_words(gpu::high_word(term), gpu::low_word(term) | 1));
         sum[i][j] = gpu::double_of(gpu::code_of(cut) + negative);
       });
     }
@@ -835,12 +776,6 @@ __global__ void __launch_bounds__(kThreads, Chain::kBlocks)
 }
 
 /// Evaluators that take one element at a time.
-struct SumsAlone {
-  __device__ static std::uint64_t dot(const GpuDatapath& d, unsigned char* a, int row, unsigned char* b, int column,
-                                      std::uint64_t c) {
-    return gpu::dot(d, sums_of<true>(d, a), row, sums_of<false>(d, b), column, static_cast<std::uint32_t>(c));
-  }
-};
 struct IntegersAlone {
   using Number = std::int32_t;
   template <bool kIsA>
@@ -894,12 +829,9 @@ template <bool kIsA>
 auto packing_kernel_of(GpuChain::Kernel kernel) {
   switch (kernel) {
     case GpuChain::Kernel::patches:
-    case GpuChain::Kernel::sums_alone:
-      break;
     case GpuChain::Kernel::accumulations:
-    case GpuChain::Kernel::tree_patches:
     case GpuChain::Kernel::rounded_trees:
-      return packing_kernel<kIsA, PackSumsAndCodes<kIsA>>;
+      break;
     case GpuChain::Kernel::scaled_sums:
       return packing_kernel<kIsA, PackScaledSums<kIsA>>;
     case GpuChain::Kernel::brackets:
@@ -923,8 +855,8 @@ auto packing_kernel_of(GpuChain::Kernel kernel) {
 template <class Code>
 auto patches_kernel_of(const GpuDatapath& d) {
   using gpu::AnyNodes, gpu::OneNode;
-  using SumAddedToC = gpu::SumAddedToC<sizeof(Code) == sizeof(float) ? PatchRounding::fp32_toward_zero
-                                                                     : PatchRounding::fp16_nearest>;
+  using SumAddedToC =
+      gpu::SumAddedToC<sizeof(Code) == sizeof(float) ? PatchRounding::fp32_toward_zero : PatchRounding::fp16_nearest>;
   if (SumAddedToC::is_of(d)) return patches_kernel<PatchesChain<Code, SumAddedToC>>;
   if (d.nodes == 1 && !d.patch[0].negative_zeros) {
     if constexpr (sizeof(Code) == sizeof(float)) {
@@ -976,9 +908,6 @@ cudaError_t launch_product(const GpuDatapath& d, const GpuChain& chain, const Gp
       return by_patches(gpu::with_accumulations_of(d, [&]<bool kInPairs, bool kBelowLeading>() {
         return patches_kernel<ChainOfPatches<AccumulationPatch<kInPairs, kBelowLeading>>>;
       }));
-    case GpuChain::Kernel::tree_patches:
-      return by_patches(d.keeps_one ? patches_kernel<TreePatchesChain<gpu::OneKept>>
-                                    : patches_kernel<TreePatchesChain<gpu::AllKept>>);
     case GpuChain::Kernel::rounded_trees:
       return by_patches(patches_kernel<ChainOfPatches<RoundedTreePatch>>);
     case GpuChain::Kernel::quads:
@@ -987,14 +916,12 @@ cudaError_t launch_product(const GpuDatapath& d, const GpuChain& chain, const Gp
       return by_patches(patches_kernel<SinglesChain>);
     case GpuChain::Kernel::fma_chain:
       return by_patches(patches_kernel<FmaChain>);
-    case GpuChain::Kernel::sums_alone:
-      break;
     case GpuChain::Kernel::integers_alone:
       return by_elements(elements_kernel<IntegersAlone>);
     case GpuChain::Kernel::terms_alone:
-      return by_elements(elements_kernel<TermsAlone>);
+      break;
   }
-  return by_elements(elements_kernel<SumsAlone>);
+  return by_elements(elements_kernel<TermsAlone>);
 }
 
 }  // namespace tcnum

@@ -21,8 +21,6 @@ namespace {
 constexpr int kProductBits = 30;
 /// Of operands: the high word of a double has them.
 constexpr int kOperandBits = 20;
-/// Of results that later nodes take: 32 bits hold them.
-constexpr int kResultBits = 31;
 /// Products of a datapath whose signs are the bits of a word, for patches.
 constexpr int kPatchProducts = 32;
 /// Fraction bits of a sum that is below 2^51 units, for patches.
@@ -75,7 +73,7 @@ bool rounds_toward_zero(const RoundStep& s, const Format& f) {
          s.rounding == Rounding::toward_zero && s.overflow != Overflow::wrap;
 }
 
-/// What integers ask of a sum that they align and cut.
+/// What patches ask of a sum that they align and cut.
 WhyNot why_no_aligned_sum(const Unit& unit) {
   const ZeroExponentKind zeros = unit.zero_exponent.kind;
   return first_failure({
@@ -84,19 +82,15 @@ WhyNot why_no_aligned_sum(const Unit& unit) {
       {zeros == ZeroExponentKind::none || zeros == ZeroExponentKind::floor, "its zeros take part in alignment"},
   });
 }
-/// What they ask of one that they do not.
+/// And of one that they do not.
 WhyNot why_no_exact_sum(const SortedNode& node, const Unit& unit) {
   const bool two_others = node.products.empty() && node.terms.size() == 2;
-  const bool steps_fit = std::ranges::none_of(
-      unit.result, [](const RoundStep& s) { return s.from_alignment || s.fraction_bits > kResultBits; });
-  return first_failure({
-      {two_others && !unit.first_fraction_bits && !unit.drop_below,
-       "an exact sum has other terms than two that are no products"},
-      {steps_fit, "an exact sum is cut below its alignment"},
-  });
+  return two_others && !unit.first_fraction_bits && !unit.drop_below
+             ? WhyNot()
+             : "an exact sum has other terms than two that are no products";
 }
 
-/// What patches ask of a node whose sum integers can evaluate. `before`: the format of the result before, or of c.
+/// And of either. `before`: the format of the result before, or of c.
 WhyNot why_no_patch(const Unit& unit, const RoundingOfPatch& rounding, FormatId c, FormatId before, bool takes_both) {
   if (unit.fraction_bits != kExact) {
     return first_failure({
@@ -145,10 +139,7 @@ WhyNot why_no_scaled_patches(const Numerics& numerics, const SortedTree& tree) {
   if (const WhyNot why_not = why_no_own_formats(numerics); !why_not.empty()) return why_not;
   if (!numerics.scales) return "it has no block scales";
   if (scales_sums(numerics)) return "it scales sums, not products";
-  if (const WhyNot why_not = panels::why_no_panels(numerics, tree); !why_not.empty()) return why_not;
-  // Where a sum on the way overflows, integers are to have the products.
-  const bool shifts = format(numerics.scales->format).fraction_bits == 0;
-  return shifts || tree.nodes.size() == 1 ? WhyNot() : "its scales are no powers of two, and it has more than one sum";
+  return panels::why_no_panels(numerics, tree);
 }
 
 WhyNot why_no_scaled_sums(const Numerics& numerics, const SortedTree& tree) {
@@ -249,37 +240,6 @@ WhyNot why_no_single_precision(const Numerics& numerics, const SortedTree& tree)
   return {};
 }
 
-WhyNot why_not_one_by_one(const Numerics& numerics, const SortedTree& tree) {
-  if (const WhyNot why_not = why_no_gpu_datapath(numerics, tree); !why_not.empty()) return why_not;
-  if (const WhyNot why_not = why_no_signs(numerics); !why_not.empty()) return why_not;
-  const Format &a = format(numerics.a.format), &b = format(numerics.b.format), &c = format(numerics.c.format);
-  const ProductRule& product = numerics.product;
-  const WhyNot why_not = first_failure({
-      {product.exponent == ProductExponent::sum && product.operation == ProductOperation::multiply &&
-           product.round.empty() && !product.infinite_from,
-       "its products are rounded, limited or aligned by their leading bits"},
-      {a.fraction_bits + b.fraction_bits + 2 <= kProductBits && a.fraction_bits <= kOperandBits &&
-           b.fraction_bits <= kOperandBits && c.fraction_bits < kResultBits &&
-           format(numerics.result).fraction_bits < kResultBits,
-       "its operands or results have too many bits"},
-      {a.non_finite != NonFinite::nan_negative_zero && b.non_finite != NonFinite::nan_negative_zero,
-       "its operands' negative zero is a NaN"},
-      {!numerics.nan.propagate, "its NaNs keep their operands' payloads"},
-      {c.has_infinity(), "its c has no infinities"},
-  });
-  if (!why_not.empty()) return why_not;
-  for (const SortedNode& node : tree.nodes) {
-    const Unit& unit = unit_of(numerics, node);
-    const bool short_result = std::ranges::any_of(
-        unit.result, [](const RoundStep& s) { return !s.from_alignment && s.fraction_bits < kResultBits; });
-    if (!short_result) return "a sum is not rounded, or to too many bits";
-    if (outgrow_exponent(unit.result)) return "a result may be above the exponent that it is aligned with";
-    const WhyNot of_sum = unit.fraction_bits == kExact ? why_no_exact_sum(node, unit) : why_no_aligned_sum(unit);
-    if (!of_sum.empty()) return of_sum;
-  }
-  return {};
-}
-
 /// What 128 bits hold, and exponents that bound what a sum may span.
 WhyNot why_no_terms(const Numerics& numerics, const SortedTree& tree) {
   if (const WhyNot why_not = why_no_gpu_datapath(numerics, tree); !why_not.empty()) return why_not;
@@ -374,10 +334,8 @@ WhyNot why_no_products_of_tree(const SortedNode& node, const Unit& unit) {
        "a sum of products is cut again"},
   });
 }
-/// Of a node of two others: those that go on unrounded are below 2^(exponent + 8), so that sums of two cut numbers are
-/// doubles.
-WhyNot why_no_others_of_tree(const Numerics& numerics, const SortedTree& tree, const SortedNode& node,
-                             const Unit& unit) {
+/// Of a node of two others, which are numbers of fp32.
+WhyNot why_no_others_of_tree(const SortedNode& node, const Unit& unit) {
   if (node.others.size() != 2) return "a sum has neither products alone nor two other terms";
   if (unit.fraction_bits != kExact) {
     const auto cuts = [](Rounding r) { return r == Rounding::down || r == Rounding::toward_zero; };
@@ -390,11 +348,7 @@ WhyNot why_no_others_of_tree(const Numerics& numerics, const SortedTree& tree, c
         {few(unit.fraction_bits) && few(unit.first_fraction_bits.value_or(0)), "a sum keeps too many fraction bits"},
     });
   }
-  const bool rounded = std::ranges::all_of(node.others, [&](const Term& t) {
-    if (t.kind == Term::Kind::accumulator) return true;
-    return !unit_of(numerics, tree.nodes[static_cast<std::size_t>(t.index)]).result.empty();
-  });
-  const bool is_addition = rounded && !unit.first_fraction_bits && !unit.drop_below && unit.result.count == 1 &&
+  const bool is_addition = !unit.first_fraction_bits && !unit.drop_below && unit.result.count == 1 &&
                            rounds_to_nearest(unit.result.step[0], format(FormatId::fp32));
   return is_addition ? WhyNot() : "an exact sum is none of the machine's own additions";
 }
@@ -456,7 +410,7 @@ WhyNot why_no_accumulations(const Numerics& numerics, const SortedTree& tree) {
   return why_no_sum_with_c(of_sum);
 }
 
-/// Trees of sums of products alone and of two others, whose results are fp32 numbers or go on as they are.
+/// Trees of sums of products alone and of two others, whose results are all numbers of fp32.
 WhyNot why_no_tree_patches(const Numerics& numerics, const SortedTree& tree) {
   if (const WhyNot why_not = why_no_terms(numerics, tree); !why_not.empty()) return why_not;  // what is left over
   if (const WhyNot why_not = why_no_signs(numerics); !why_not.empty()) return why_not;
@@ -479,6 +433,7 @@ WhyNot why_no_tree_patches(const Numerics& numerics, const SortedTree& tree) {
       {!numerics.nan.propagate, "its NaNs keep their operands' payloads"},
   });
   if (!why_not.empty()) return why_not;
+  bool takes_c = false;
   for (const SortedNode& node : tree.nodes) {
     const Unit& unit = unit_of(numerics, node);
     const ZeroExponent& zero = unit.zero_exponent;
@@ -490,17 +445,31 @@ WhyNot why_no_tree_patches(const Numerics& numerics, const SortedTree& tree) {
       const bool to_fp32 = rounds_to_nearest(s, kFp32) || (rounds_toward_zero(s, kFp32) && s.fraction_bits == 23);
       if (last ? !to_fp32 : !s.from_alignment || unit.result.count != 2) return "a sum is not rounded to fp32";
     }
+    if (unit.result.empty()) return "a sum is not rounded to fp32";
+    takes_c = takes_c || std::ranges::count(node.others, Term{Term::Kind::accumulator, 0}) > 0;
     const WhyNot of_node =
-        node.products.empty() ? why_no_others_of_tree(numerics, tree, node, unit) : why_no_products_of_tree(node, unit);
+        node.products.empty() ? why_no_others_of_tree(node, unit) : why_no_products_of_tree(node, unit);
     if (!of_node.empty()) return of_node;
   }
-  return {};
+  return takes_c ? WhyNot() : "it ignores c";
 }
 
 WhyNot why_no_patches(const Numerics& numerics, const SortedTree& tree) {
-  if (const WhyNot why_not = why_not_one_by_one(numerics, tree); !why_not.empty()) return why_not;
+  if (const WhyNot why_not = why_no_gpu_datapath(numerics, tree); !why_not.empty()) return why_not;
+  if (const WhyNot why_not = why_no_signs(numerics); !why_not.empty()) return why_not;
+  const Format &a = format(numerics.a.format), &b = format(numerics.b.format);
   const FormatId c = numerics.c.format;
+  const ProductRule& product = numerics.product;
   const WhyNot why_not = first_failure({
+      {product.exponent == ProductExponent::sum && product.operation == ProductOperation::multiply &&
+           product.round.empty() && !product.infinite_from,
+       "its products are rounded, limited or aligned by their leading bits"},
+      {a.fraction_bits + b.fraction_bits + 2 <= kProductBits && a.fraction_bits <= kOperandBits &&
+           b.fraction_bits <= kOperandBits,
+       "its operands have too many bits"},
+      {a.non_finite != NonFinite::nan_negative_zero && b.non_finite != NonFinite::nan_negative_zero,
+       "its operands' negative zero is a NaN"},
+      {!numerics.nan.propagate, "its NaNs keep their operands' payloads"},
       {tree.tree.k <= kPatchProducts, "it has too many products"},
       {tree.nodes.size() <= GpuDatapath::kMostPatchNodes, "it has too many sums"},
       {c == FormatId::fp32 || c == FormatId::fp16, "its c is neither fp32 nor fp16"},
@@ -519,6 +488,8 @@ WhyNot why_no_patches(const Numerics& numerics, const SortedTree& tree) {
     if (!in_order) return "a sum takes the result of another than the one before";
     const auto rounding = rounding_of_patch(unit);
     if (!rounding) return "a sum is not rounded as the machine converts";
+    const WhyNot of_sum = unit.fraction_bits == kExact ? why_no_exact_sum(node, unit) : why_no_aligned_sum(unit);
+    if (!of_sum.empty()) return of_sum;
     const bool takes_both = takes(accumulator) && takes(result_before);
     if (const WhyNot of_node = why_no_patch(unit, *rounding, c, before, takes_both); !of_node.empty()) return of_node;
     if (zeros_have_signs && unit.underflow_sign != UnderflowSign::kept) return "its zeros' signs are of two rules";

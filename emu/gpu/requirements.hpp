@@ -19,7 +19,6 @@ WhyNot why_no_single_precision(const Numerics& numerics, const SortedTree& tree)
 WhyNot why_no_patches(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_accumulations(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_tree_patches(const Numerics& numerics, const SortedTree& tree);
-WhyNot why_not_one_by_one(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_terms(const Numerics& numerics, const SortedTree& tree);
 
 /// How a unit rounds, if patches can; and the format of its result.

@@ -1,9 +1,11 @@
-// Any dot problem that 128 bits hold, one at a time and term by term: for datapaths that have no faster evaluator. The
-// rules are those of exact.cpp.
+// Any dot problem that 128 bits hold, one at a time and term by term: for datapaths that have no faster evaluator, and
+// for what patches leave over. The rules are those of exact.cpp.
 #pragma once
 
 #include "dot_product.hpp"
+#include "emu/alignment.hpp"
 #include "emu/multiword_sum.hpp"
+#include "emu/rounding_steps.hpp"
 #include "emu/value128.hpp"
 
 namespace tcnum::gpu {
@@ -11,15 +13,95 @@ namespace tcnum::gpu {
 /// Bits from the lowest of an exact sum's terms to the highest, at most: gpu/requirements.cpp bounds their exponents.
 inline constexpr int kMostTermExponent = 2500, kMostTermSpan = 6000;
 
-/// Codes of a's row and b's column, by places: a[place · a_pitch] is one.
+/// Where a NaN of an operand stands in the datapath's order.
+TCNUM_HOST_DEVICE inline int nan_rank(const GpuDatapath& d, NanOperand which) {
+  int rank = 0;
+  while (d.nan.order[static_cast<std::size_t>(rank)] != which) ++rank;
+  return rank;
+}
+TCNUM_HOST_DEVICE inline Value128 nan_value(std::uint64_t payload, int rank) {
+  Value128 v;
+  v.kind = Value128::Kind::nan;
+  v.payload = payload;
+  v.rank = rank;
+  return v;
+}
+TCNUM_HOST_DEVICE inline int leading(const Value128& v) { return bit_width(v.magnitude) - 1 + v.lsb; }
+
+/// What a code of an operand is.
+TCNUM_HOST_DEVICE inline Value128 operand_value(const GpuDatapath& d, const Format& f, const OperandRule& rule,
+                                                std::uint64_t code, NanOperand which) {
+  const Decoded x = decode(f, code);
+  if (x.number_class == NumberClass::nan) {
+    const bool keeps = d.nan.propagate && f.id == d.result.id;
+    return nan_value(keeps ? code | d.quiet : d.nan.code, nan_rank(d, which));
+  }
+  Value128 v;
+  v.negative = x.negative;
+  v.exponent = x.exponent;
+  v.lsb = x.exponent - f.fraction_bits;
+  const bool subnormal = x.number_class == NumberClass::subnormal;
+  if (x.number_class == NumberClass::infinity)
+    v.kind = Value128::Kind::infinity;
+  else if (!subnormal || rule.subnormals == Subnormals::kept)
+    v.magnitude = x.significand;
+  if (subnormal && v.magnitude != 0 && rule.subnormal_exponent == SubnormalExponent::normalised)
+    v.exponent = leading(v);
+  return v;
+}
+
+/// The operands of an element: codes of a's row and b's column, by places: a[place · a_pitch] is one.
 template <class Code>
+struct OperandCodes {
+  const Code* codes_of_a;
+  int a_pitch;
+  const Code* codes_of_b;
+  int b_pitch;
+
+  TCNUM_HOST_DEVICE Value128 a(const GpuDatapath& d, int place) const {
+    return operand_value(d, d.a, d.a_rule, codes_of_a[place * a_pitch], NanOperand::a);
+  }
+  TCNUM_HOST_DEVICE Value128 b(const GpuDatapath& d, int place) const {
+    return operand_value(d, d.b, d.b_rule, codes_of_b[place * b_pitch], NanOperand::b);
+  }
+};
+
+/// Or as patches have them: numbers, maybe scaled, of which no NaN keeps its payload, and no zero takes part in an
+/// alignment.
+struct OperandsOfSides {
+  const SideA& side_a;
+  int row;
+  const SideB& side_b;
+  int column;
+
+  TCNUM_HOST_DEVICE Value128 a(const GpuDatapath& d, int place) const { return number(d, side_a, place, row); }
+  TCNUM_HOST_DEVICE Value128 b(const GpuDatapath& d, int place) const { return number(d, side_b, place, column); }
+
+ private:
+  template <bool kIsA>
+  TCNUM_HOST_DEVICE static Value128 number(const GpuDatapath& d, const Side<kIsA>& side, int place, int line) {
+    const std::uint32_t high = high_word(side.value[Side<kIsA>::value_at(place, line)]);
+    const bool is_special = side.is_special(place, line), is_zero = side.is_zero(place, line);
+    if (is_special && is_zero) return nan_value(d.nan.code, nan_rank(d, kIsA ? NanOperand::a : NanOperand::b));
+    Value128 v;
+    v.negative = (high & kSignBit) != 0;
+    if (is_special) v.kind = Value128::Kind::infinity;
+    if (is_special || is_zero) return v;
+    constexpr std::uint32_t kHidden = 1u << kHighFraction;
+    v.magnitude = (high & (kHidden - 1)) | kHidden;
+    v.lsb = static_cast<int>(high >> kHighFraction & 0x7ff) - kBias - kHighFraction;
+    v.exponent = side.exponent_at(place, line);
+    return v;
+  }
+};
+
+template <class Operands>
 class TermsEvaluation {
  public:
   using Kind = Value128::Kind;
 
-  TCNUM_HOST_DEVICE TermsEvaluation(const GpuDatapath& d, const Code* a, int a_pitch, const Code* b, int b_pitch,
-                                    std::uint64_t c)
-      : d_(d), a_(a), a_pitch_(a_pitch), b_(b), b_pitch_(b_pitch), c_(operand(d.c, d.c_rule, c, NanOperand::c)) {}
+  TCNUM_HOST_DEVICE TermsEvaluation(const GpuDatapath& d, const Operands& operands, std::uint64_t c)
+      : d_(d), operands_(operands), c_(operand_value(d, d.c, d.c_rule, c, NanOperand::c)) {}
 
   TCNUM_HOST_DEVICE std::uint64_t operator()() {
     for (int number = 0; number < d_.nodes; ++number) results_[number] = sum(d_.node[number]);
@@ -29,47 +111,13 @@ class TermsEvaluation {
   }
 
  private:
-  TCNUM_HOST_DEVICE int rank(NanOperand which) const {
-    int rank = 0;
-    while (d_.nan.order[static_cast<std::size_t>(rank)] != which) ++rank;
-    return rank;
-  }
-  TCNUM_HOST_DEVICE static Value128 nan(std::uint64_t payload, int rank) {
-    Value128 v;
-    v.kind = Kind::nan;
-    v.payload = payload;
-    v.rank = rank;
-    return v;
-  }
   /// A NaN that no operand brought ranks behind all that one did.
-  TCNUM_HOST_DEVICE Value128 generated_nan() const { return nan(d_.nan.code, static_cast<int>(d_.nan.order.size())); }
-
-  TCNUM_HOST_DEVICE static int leading(const Value128& v) { return bit_width(v.magnitude) - 1 + v.lsb; }
-
-  TCNUM_HOST_DEVICE Value128 operand(const Format& f, const OperandRule& rule, std::uint64_t code,
-                                     NanOperand which) const {
-    const Decoded x = decode(f, code);
-    if (x.number_class == NumberClass::nan) {
-      const bool keeps = d_.nan.propagate && f.id == d_.result.id;
-      return nan(keeps ? code | d_.quiet : d_.nan.code, rank(which));
-    }
-    Value128 v;
-    v.negative = x.negative;
-    v.exponent = x.exponent;
-    v.lsb = x.exponent - f.fraction_bits;
-    const bool subnormal = x.number_class == NumberClass::subnormal;
-    if (x.number_class == NumberClass::infinity)
-      v.kind = Kind::infinity;
-    else if (!subnormal || rule.subnormals == Subnormals::kept)
-      v.magnitude = x.significand;
-    if (subnormal && v.magnitude != 0 && rule.subnormal_exponent == SubnormalExponent::normalised)
-      v.exponent = leading(v);
-    return v;
+  TCNUM_HOST_DEVICE Value128 generated_nan() const {
+    return nan_value(d_.nan.code, static_cast<int>(d_.nan.order.size()));
   }
 
   TCNUM_HOST_DEVICE Value128 product(int place) const {
-    const Value128 x = operand(d_.a, d_.a_rule, a_[place * a_pitch_], NanOperand::a);
-    const Value128 y = operand(d_.b, d_.b_rule, b_[place * b_pitch_], NanOperand::b);
+    const Value128 x = operands_.a(d_, place), y = operands_.b(d_, place);
     if (x.kind == Kind::nan || y.kind == Kind::nan) {
       if (x.kind != Kind::nan) return y;
       return y.kind == Kind::nan && y.rank < x.rank ? y : x;
@@ -109,7 +157,7 @@ class TermsEvaluation {
   TCNUM_HOST_DEVICE Value128 other(const GpuNode& node, int which) const {
     if (node.others[which] == GpuNode::kAccumulator) return c_;
     Value128 v = results_[node.others[which]];
-    if (v.kind == Kind::nan) v.rank = rank(NanOperand::c);
+    if (v.kind == Kind::nan) v.rank = nan_rank(d_, NanOperand::c);
     return v;
   }
   /// Calls with each term, and whether it is the first.
@@ -211,10 +259,7 @@ class TermsEvaluation {
   }
 
   const GpuDatapath& d_;
-  const Code* a_;
-  int a_pitch_;
-  const Code* b_;
-  int b_pitch_;
+  Operands operands_;
   Value128 c_;
   Value128 results_[GpuDatapath::kMostNodes];
 };
@@ -222,7 +267,12 @@ class TermsEvaluation {
 template <class Code>
 TCNUM_HOST_DEVICE std::uint64_t terms_dot(const GpuDatapath& d, const Code* a, int a_pitch, const Code* b, int b_pitch,
                                           std::uint64_t c) {
-  return TermsEvaluation<Code>(d, a, a_pitch, b, b_pitch, c)();
+  return TermsEvaluation(d, OperandCodes<Code>{a, a_pitch, b, b_pitch}, c)();
+}
+/// Few elements go this way: by a call, which leaves the others their registers.
+TCNUM_HOST_DEVICE TCNUM_NOINLINE inline std::uint64_t terms_dot(const GpuDatapath& d, const SideA& a, int row,
+                                                                const SideB& b, int column, std::uint64_t c) {
+  return TermsEvaluation(d, OperandsOfSides{a, row, b, column}, c)();
 }
 
 }  // namespace tcnum::gpu

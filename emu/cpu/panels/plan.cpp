@@ -87,7 +87,7 @@ bool floats_hold_products(const Numerics& n) {
 
 // --- Block scales.
 
-/// Doubles hold such operands times scales, and the general kernel's alignments their exponents.
+/// Doubles hold such operands times their scales, and 16 bits hold the exponents of their products.
 bool are_scalable(FormatId operand) { return format(operand).storage_bits <= 8; }
 
 /// Bits of the largest number of products of two formats, so many added, above the last bit that any of them has.

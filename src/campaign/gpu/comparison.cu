@@ -145,10 +145,9 @@ struct Sides {
     const int size = d.k * kSide;
     auto* const values = reinterpret_cast<double*>(shared_memory);
     auto* const exponents = reinterpret_cast<gpu::SideA::Exponent*>(values + 2 * size);
-    a = {values, exponents, lines[0].negative, lines[0].zero, lines[0].special, d.a.fraction_bits};
-    b = {values + size,     reinterpret_cast<gpu::SideB::Exponent*>(exponents + size),
-         lines[1].negative, lines[1].zero,
-         lines[1].special,  d.b.fraction_bits};
+    a = {values, exponents, lines[0].negative, lines[0].zero, lines[0].special};
+    b = {values + size, reinterpret_cast<gpu::SideB::Exponent*>(exponents + size), lines[1].negative, lines[1].zero,
+         lines[1].special};
   }
 
   __device__ void load_a(const GpuDatapath& d, const StreamTiles& tiles, std::uint64_t tile) const {
@@ -272,30 +271,26 @@ __global__ void __launch_bounds__(kThreads, kSumsBlocks<Nodes>)
 
       std::uint32_t left = 0;
       if (first_column + column < tiles.shape.n) {  // n is a multiple of 8
-        if (!d.takes_patches()) {
-          left = PatchCodes::kAll;
-        } else {
-          // The patch lies in one instruction tile.
-          const std::uint64_t from = tiles.c_index(tile, row, first_column + column);
-          const std::uint64_t index = findings.index(tile, row, first_column + column);
-          const unsigned pitch = tiles.tile_n.divisor;
-          PatchCodes codes;
-          const gpu::PatchRest rest = gpu::patch<CodeC, Nodes>(
-              d, sides.a, row, sides.b, column, [&] { return load_patch<CodeC>(tiles.c, from, pitch); }, codes);
-          const PatchCodes observed = load_patch<CodeD>(tiles.d, from, pitch);
-          findings.add(index, observed);
-          std::uint32_t wrong = codes.differ(observed);
-          left = rest.overflowed;
-          wrong &= ~(rest.special | left);
-          for (std::uint32_t special = rest.special & ~left; special != 0; special &= special - 1) {
-            const int at = __ffs(static_cast<int>(special)) - 1, i = at / kPatchColumns, j = at % kPatchColumns;
-            const std::uint64_t place = from + static_cast<unsigned>(i) * pitch + static_cast<unsigned>(j);
-            const std::uint32_t c = static_cast<const CodeC*>(tiles.c)[place];
-            const std::uint32_t code = gpu::special_code<CodeC>(d, sides.a, row + i, sides.b, column + j, c);
-            if (code != static_cast<const CodeD*>(tiles.d)[place]) wrong |= PatchCodes::bit(i, j);
-          }
-          findings.disagree(index, wrong);
+        // The patch lies in one instruction tile.
+        const std::uint64_t from = tiles.c_index(tile, row, first_column + column);
+        const std::uint64_t index = findings.index(tile, row, first_column + column);
+        const unsigned pitch = tiles.tile_n.divisor;
+        PatchCodes codes;
+        const gpu::PatchRest rest = gpu::patch<CodeC, Nodes>(
+            d, sides.a, row, sides.b, column, [&] { return load_patch<CodeC>(tiles.c, from, pitch); }, codes);
+        const PatchCodes observed = load_patch<CodeD>(tiles.d, from, pitch);
+        findings.add(index, observed);
+        std::uint32_t wrong = codes.differ(observed);
+        left = rest.overflowed;
+        wrong &= ~(rest.special | left);
+        for (std::uint32_t special = rest.special & ~left; special != 0; special &= special - 1) {
+          const int at = __ffs(static_cast<int>(special)) - 1, i = at / kPatchColumns, j = at % kPatchColumns;
+          const std::uint64_t place = from + static_cast<unsigned>(i) * pitch + static_cast<unsigned>(j);
+          const std::uint32_t c = static_cast<const CodeC*>(tiles.c)[place];
+          const std::uint32_t code = gpu::special_code<CodeC>(d, sides.a, row + i, sides.b, column + j, c);
+          if (code != static_cast<const CodeD*>(tiles.d)[place]) wrong |= PatchCodes::bit(i, j);
         }
+        findings.disagree(index, wrong);
         if (left != 0) leftovers.add(row, column, left);
       }
       // All are done with what is in shared memory then, but for the leftovers.
@@ -306,8 +301,7 @@ __global__ void __launch_bounds__(kThreads, kSumsBlocks<Nodes>)
         const std::uint32_t c = static_cast<const CodeC*>(tiles.c)[place];
         const std::uint64_t observed = static_cast<const CodeD*>(tiles.d)[place];
         const std::uint64_t index = findings.index(tile, in_row, first_column + in_column);
-        if (!d.takes_patches()) findings.add(index, observed);
-        if (gpu::dot(d, sides.a, in_row, sides.b, in_column, c) != observed) findings.disagree(index);
+        if (gpu::terms_dot(d, sides.a, in_row, sides.b, in_column, c) != observed) findings.disagree(index);
       }
       __syncthreads();
     }
@@ -540,7 +534,6 @@ cudaError_t launch_comparison(const GpuDatapath& d, const StreamTiles& tiles, St
     case GpuEvaluator::terms:
       return one_by_one.template operator()<Terms>();
     case GpuEvaluator::patches:
-    case GpuEvaluator::one_by_one:
       break;
   }
   constexpr int kHalf = 2;  // bytes
