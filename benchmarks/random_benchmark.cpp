@@ -35,7 +35,7 @@ struct Options {
   std::string json;
 };
 
-/// That many times as fast as the exact emulator any datapath should be.
+/// So many times as fast as the exact emulator counts as fast.
 constexpr double kWanted = 100;
 /// Rows and columns of D, a whole number of panels, and products along k: enough for what is done once to cost nothing.
 constexpr std::size_t kSide = 64, kProducts = 256;
