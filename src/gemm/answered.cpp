@@ -9,7 +9,7 @@ namespace tcnum {
 Matrix product_by(const Candidate& candidate, const Matrix& a, const Matrix& b, unsigned threads,
                   KnownAccumulations* known) {
   Matrix d(candidate.plan.output, a.rows(), b.columns());
-  multiply_by({candidate.plan, *candidate.performer, candidate.walk, known}, d, a, b, {}, {.threads = threads});
+  multiply_by({candidate.plan, *candidate.performer, candidate.reduction, known}, d, a, b, {}, {.threads = threads});
   return d;
 }
 

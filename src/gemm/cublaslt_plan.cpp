@@ -1,7 +1,6 @@
 #include "tcnum/cublaslt.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -12,13 +11,22 @@
 #include <vector>
 
 #include "performer.hpp"
+#include "reduction.hpp"
 #include "tcnum/instruction.hpp"
-#include "walk.hpp"
 
 namespace tcnum {
 namespace {
 
 constexpr std::string_view kWhere = "cublaslt";
+
+/// Of what has not been measured, or what the library does not have.
+[[noreturn]] void refuse(const CublasLtConfiguration& of, std::string_view expected) {
+  throw InputError(fmt::format(
+      "{}: id {} with a {}, b {}, d {}, k {}, stages {}, split_k {}, reduction {} and custom {}: no plan is known; "
+      "expected {}",
+      kWhere, of.id, format(of.a).name, format(of.b).name, format(of.d).name, of.k, of.stages, of.split_k, of.reduction,
+      of.custom, expected));
+}
 
 constexpr std::string_view kFp64 = "fp64", kVectorFormats = "fp16, bf16, fp32 or fp64", kHalfFormats = "fp16 or bf16",
                            kFp16 = "fp16";
@@ -113,21 +121,20 @@ constexpr std::array<Stages, 15> kStages = {{{1, 6, 16},
                                              {36, 36, 128},
                                              {37, 37, 256},
                                              {38, 38, 768}}};
-std::size_t tile_of(int stages) {
+std::size_t tile_of(const CublasLtConfiguration& of) {
   for (const Stages& each : kStages) {
-    if (each.first <= stages && stages <= each.last) return each.tile;
+    if (each.first <= of.stages && of.stages <= each.last) return each.tile;
   }
-  throw InputError(fmt::format("{}: stages is {}; right would be a cublasLtMatmulStages_t, 1 to 38", kWhere, stages));
+  refuse(of, "stages of cublasLtMatmulStages_t, 1 to 38");
 }
 
-const Algorithm& algorithm_of(int id) {
-  const auto found = std::ranges::find(kAlgorithms, id, &Algorithm::id);
+const Algorithm& algorithm_of(const CublasLtConfiguration& of) {
+  const auto found = std::ranges::find(kAlgorithms, of.id, &Algorithm::id);
   if (found != kAlgorithms.end()) return *found;
   std::string known;
   for (const Algorithm& each : kAlgorithms)
     known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", each.id, each.kernels);
-  throw InputError(fmt::format("{}: id is {}, of which nobody has said what it adds in which order; right would be {}",
-                               kWhere, id, known));
+  refuse(of, "id " + known);
 }
 
 bool is_fp8(const CublasLtConfiguration& of) { return format(of.a).floating && format(of.a).storage_bits == 8; }
@@ -150,8 +157,7 @@ std::string instruction_for(const CublasLtConfiguration& of) {
   if (a == FormatId::fp64 && b == a) return "mma.m8n8k4.f64.f64.f64.f64";  // one chain of FMAs, as all fp64's are
   const std::string name = fmt::format("wgmma.m64n8k{}.{}.{}.{}", k, x.floating ? "f32" : "s32", x.ptx, y.ptx);
   if (find_instruction(name) != nullptr) return name;
-  throw InputError(fmt::format("{}: a is {} and b is {}; right would be formats that wgmma takes together", kWhere,
-                               format(a).name, format(b).name));
+  refuse(of, "formats of a and b that wgmma takes together");
 }
 
 constexpr int kInPlace = 1, kComputeType = 2, kOutputType = 4;  // cublasLtReductionScheme_t
@@ -163,20 +169,7 @@ std::string_view fma_for(const CublasLtConfiguration& of, const Algorithm& algor
                           ? of.a == FormatId::fp16 || (of.a == FormatId::bf16 && algorithm.kernels == kHalfFormats)
                           : of.a == FormatId::fp32);
   if (const std::string_view fma = fma_of(of.a); takes && of.a == of.b && !fma.empty()) return fma;
-  throw InputError(fmt::format("{}: a is {} and b is {}, and id {} multiplies {} as it is; right would be both of {}",
-                               kWhere, format(of.a).name, format(of.b).name, of.id, algorithm.kernels,
-                               algorithm.kernels));
-}
-
-/// Where so many parts, each of whole tiles, do not go into k.
-void check_that_rest_is_left_out(const CublasLtConfiguration& of, std::size_t tile) {
-  if (of.id == kNvjet && of.reduction == kComputeType) return;
-  throw InputError(
-      fmt::format("{}: k is {} with id {}, split_k {}, reduction {} and tiles of {}, and nobody has said what "
-                  "becomes of the last {} products, which id {} leaves out with reduction {}; right would be "
-                  "these, or another split_k",
-                  kWhere, of.k, of.id, of.split_k, of.reduction, tile, of.k % static_cast<std::size_t>(of.split_k),
-                  kNvjet, kComputeType));
+  refuse(of, fmt::format("{} for both a and b", algorithm.kernels));
 }
 
 SplitK split_of(const CublasLtConfiguration& of, Cut cut) {
@@ -186,14 +179,12 @@ SplitK split_of(const CublasLtConfiguration& of, Cut cut) {
   if (cut == Cut::cutlass2) {
     split.chunk = cutlass2_chunk(of.k, parts, of.a, !of.a_k_outermost || !of.b_k_outermost);
   } else {
-    const std::size_t tile = tile_of(of.stages), products = of.k / parts;
-    if (products == 0) {
-      throw InputError(fmt::format("{}: k is {} with split_k {}; right would be a product or more for each part",
-                                   kWhere, of.k, of.split_k));
-    }
+    const std::size_t tile = tile_of(of), products = of.k / parts;
+    if (products == 0) refuse(of, "a product or more for each part");
     split.chunk = (products + tile - 1) / tile * tile;
     if (split.chunk == products && of.k % parts != 0) {
-      check_that_rest_is_left_out(of, tile);
+      if (of.id != kNvjet || of.reduction != kComputeType)
+        refuse(of, fmt::format("k of whole parts, or id {} and reduction {}", kNvjet, kComputeType));
       split.rest = Rest::left_out;
     }
   }
@@ -207,8 +198,7 @@ SplitK split_of(const CublasLtConfiguration& of, Cut cut) {
     case kComputeType:
       break;
     default:
-      throw InputError(fmt::format("{}: reduction is {} with split_k {}; right would be 1, 2 or 4", kWhere,
-                                   of.reduction, of.split_k));
+      refuse(of, "reduction 1, 2 or 4");
   }
   return split;
 }
@@ -224,10 +214,7 @@ void parts_of_octets(const CublasLtConfiguration& of, GemmPlan& plan) {
     constexpr std::size_t kLeastLeft = 256;
     const std::size_t left = of.k % kPromoteEvery;
     if (of.k > kPromoteEvery && left != 0 && left < kLeastLeft) {
-      throw InputError(
-          fmt::format("{}: k is {} with id {} and split_k {}, which leaves {} products over {}s; right would be none, "
-                      "or {} and more: nobody has measured others",
-                      kWhere, of.k, of.id, of.split_k, left, kPromoteEvery, kLeastLeft));
+      refuse(of, fmt::format("k that leaves none or {} and more products over {}s", kLeastLeft, kPromoteEvery));
     }
     plan.promote_every = kPromoteEvery;
   } else if (of.split_k == kOnePart && of.reduction == kInPlace && of.k <= kPromoteEvery) {
@@ -236,104 +223,77 @@ void parts_of_octets(const CublasLtConfiguration& of, GemmPlan& plan) {
     const std::size_t products = of.k / static_cast<std::size_t>(of.split_k);
     plan.split_k = SplitK{.chunk = std::max<std::size_t>(1, (products + kUnit - 1) / kUnit) * kUnit};
   } else {
-    throw InputError(
-        fmt::format("{}: split_k is {} with id {} and reduction {}; right would be {}, or 2 or more with reduction {}",
-                    kWhere, of.split_k, of.id, of.reduction, kWhole, kInPlace));
+    refuse(of, fmt::format("split_k {}, or 2 or more with reduction {}", kWhole, kInPlace));
   }
-}
-
-/// Throws InputError if k is not.
-void be_whole(const CublasLtConfiguration& of) {
-  if (of.split_k == 1) return;
-  throw InputError(fmt::format("{}: split_k is {} with id {}; right would be 1: nobody has measured others", kWhere,
-                               of.split_k, of.id));
 }
 
 void take_turns(const CublasLtConfiguration& of, GemmPlan& plan) {
   constexpr int kAscending = 0, kFolded = 1, kAscendingToo = 2, kNotMeasuredOf = 63;
-  if (of.split_k > kMostSlices)
-    throw InputError(fmt::format("{}: split_k is {}; right would be 1 to {}", kWhere, of.split_k, kMostSlices));
+  if (of.split_k > kMostSlices) refuse(of, fmt::format("split_k of at most {}", kMostSlices));
   const bool is_known = of.custom == kAscending || of.custom == kFolded ||
                         (of.custom == kAscendingToo && of.id != kNotMeasuredOf) || of.split_k <= 2;
-  if (!is_known) {
-    throw InputError(
-        fmt::format("{}: custom is {} with id {} and split_k {}, of which nobody has said what it adds in which order; "
-                    "right would be {} or {}",
-                    kWhere, of.custom, of.id, of.split_k, kAscending, kFolded));
-  }
+  if (!is_known) refuse(of, fmt::format("custom {} or {}", kAscending, kFolded));
   plan.slices = of.split_k;
   plan.slices_order = of.custom == kFolded ? SliceOrder::folded : SliceOrder::ascending;
-  plan.k_tile = tile_of(of.stages) * static_cast<std::size_t>(of.split_k);
+  plan.k_tile = tile_of(of) * static_cast<std::size_t>(of.split_k);
 }
 
-/// Kernels of products of a vector leave k to so many threads of a warp, by CUSTOM_OPTION. With an odd one each takes a
-/// product in turn, with an even one a stretch of k, as stretch_of_thread() says. (Measured: of operands of 16, 32 and
-/// 64 bits; what option says was the same of all that had it, 45 options of two of these sizes or all three.)
-struct Threads {
-  int count;
-  std::span<const int> options;
+/// What kernels of products of a vector do with k, by CUSTOM_OPTION. (Measured: of operands of 16, 32 and 64 bits; what
+/// an option says was the same of all that had it, 45 options of two of these sizes or all three.)
+enum class Sharing : std::uint8_t {
+  threads,  ///< so many threads of a warp: with an odd option each takes a product in turn, with an even one a stretch
+  fours,    ///< so many threads take four products in turn
+  sixteen,  ///< in_turn_on_sixteen(), with sums of so many products
+  parts,    ///< in_parts_on_threads(), with so many parts
+  one_thread,  ///< sums of so many products, by one thread
+};
+struct Option {
+  Sharing sharing;
+  int number;
+  std::span<const int> customs;
+  std::size_t most_k = std::numeric_limits<std::size_t>::max();  ///< more was not measured
 };
 constexpr std::array kOnTwo = {38, 39, 48, 49, 56, 57, 62, 63, 84, 85, 94, 95, 102, 103, 108, 109};
 constexpr std::array kOnFour = {40, 41, 50, 51, 58, 59, 64, 76, 77, 86, 87, 96, 97, 104, 105, 110, 111, 114, 115};
 constexpr std::array kOnEight = {33, 42, 43, 61, 67, 70, 71, 78, 79, 88, 89, 98, 99, 106, 107, 112, 113};
 constexpr std::array kOnSixteen = {72, 73, 80, 81, 90, 91, 100, 101};
 constexpr std::array kOnWarp = {74, 75, 82, 83, 92, 93};
-constexpr std::array<Threads, 5> kThreads = {
-    {{2, kOnTwo}, {4, kOnFour}, {8, kOnEight}, {16, kOnSixteen}, {32, kOnWarp}}};
-
-/// With this option 32 threads take four products in turn.
-constexpr int kFours = 10;
-/// Of a part: of more than 128 rows or columns of operands of 32 or 64 bits more was not explained.
-std::size_t most_in_fours(const CublasLtConfiguration& of) {
+constexpr std::array kZero = {0}, kOne = {1}, kTwo = {2}, kFive = {5}, kSix = {6}, kSeven = {7}, kTen = {10},
+                     kEleven = {11};
+constexpr std::array kTwelveAndMore = {12, 13, 14};
+constexpr auto kOptions = std::to_array<Option>({
+    {Sharing::threads, 2, kOnTwo},
+    {Sharing::threads, 4, kOnFour},
+    {Sharing::threads, 8, kOnEight},
+    {Sharing::threads, 16, kOnSixteen},
+    {Sharing::threads, 32, kOnWarp},
+    {Sharing::sixteen, 32, kEleven},
+    {Sharing::sixteen, 16, kTwelveAndMore},
+    {Sharing::fours, 32, kTen},
+    {Sharing::parts, 1, kZero, 512},
+    {Sharing::parts, 2, kOne, 512},
+    {Sharing::parts, 4, kTwo, 512},
+    {Sharing::parts, 32, kFive},
+    {Sharing::one_thread, 256, kSix, 256},
+    {Sharing::one_thread, 256, kSeven},
+});
+/// Null if none has been measured.
+const Option* option_of(int custom) {
+  const auto found = std::ranges::find_if(
+      kOptions, [&](const Option& each) { return std::ranges::find(each.customs, custom) != each.customs.end(); });
+  return found == kOptions.end() ? nullptr : &*found;
+}
+/// How much of k a part may have: of more than 128 rows or columns of operands of 32 or 64 bits, more in fours was not
+/// explained.
+std::size_t most_k(const CublasLtConfiguration& of, const Option& option) {
   constexpr std::size_t kMostLines = 128, kMostOfMany = 96;
   const bool are_many = format(of.a).storage_bits > 16 && std::max(of.m, of.n) > kMostLines;
-  return are_many ? kMostOfMany : std::numeric_limits<std::size_t>::max();
+  return option.sharing == Sharing::fours && are_many ? kMostOfMany : option.most_k;
 }
-
-/// Parts of k, each for a thread, as in_parts_on_threads() says.
-struct Parts {
-  int custom;
-  std::size_t count;
-  std::size_t most_k = std::numeric_limits<std::size_t>::max();  ///< more was not measured
-};
-constexpr std::array<Parts, 4> kParts = {{{0, 1, 512}, {1, 2, 512}, {2, 4, 512}, {5, 32}}};
-/// Sums of 256 products, by one thread.
-struct OneThread {
-  int custom;
-  std::size_t most_k = std::numeric_limits<std::size_t>::max();  ///< more was not measured
-};
-constexpr std::array<OneThread, 2> kOneThread = {{{6, 256}, {7}}};
-
-/// Likewise of sixteen threads, whose sums are added in turn: after so many products a thread begins a new sum.
-struct Sixteen {
-  int custom;
-  std::size_t promote_every;
-};
-constexpr std::array<Sixteen, 4> kSixteen = {{{11, 32}, {12, 16}, {13, 16}, {14, 16}}};
-
-const Sixteen* sixteen_of(int custom) {
-  const auto found = std::ranges::find(kSixteen, custom, &Sixteen::custom);
-  return found == kSixteen.end() ? nullptr : &*found;
-}
-
-/// 0: another option.
-int threads_of(int custom) {
-  for (const Threads& each : kThreads) {
-    if (std::ranges::find(each.options, custom) != each.options.end()) return each.count;
-  }
-  return 0;
-}
-
 /// Whether an option leaves k to the threads of a warp, whose sums are added by halves.
-bool is_of_threads(int custom) { return threads_of(custom) != 0 || custom == kFours; }
-
-/// Those with which k may be anything.
-std::vector<int> known_options() {
-  std::vector<int> known;
-  for (const Sixteen& each : kSixteen) known.push_back(each.custom);
-  for (const Threads& each : kThreads) known.insert(known.end(), each.options.begin(), each.options.end());
-  std::ranges::sort(known);
-  return known;
+bool is_of_threads(int custom) {
+  const Option* const option = option_of(custom);
+  return option != nullptr && (option->sharing == Sharing::threads || option->sharing == Sharing::fours);
 }
 
 /// Of a matrix and a few vectors, whether A is the matrix.
@@ -358,62 +318,44 @@ GemmPlan on_few_columns(const CublasLtConfiguration& of, const GemmPlan& plan) {
   constexpr int kOfTwo = 0, kOfFour = 1;
   if (of.custom == kOfTwo || of.custom == kOfFour)
     return in_parts_on_threads(plan, of.k, of.custom == kOfTwo ? 2 : 4, of.a);
-  throw InputError(
-      fmt::format("{}: custom is {} with id {} and a matrix whose k is outermost, of which nobody has said what it "
-                  "adds in which order; right would be {} or {}",
-                  kWhere, of.custom, of.id, kOfTwo, kOfFour));
+  refuse(of, fmt::format("custom {} or {} with a matrix whose k is outermost", kOfTwo, kOfFour));
 }
 
 GemmPlan left_to_threads(const CublasLtConfiguration& of, GemmPlan plan) {
   const auto parts = static_cast<std::size_t>(std::max(of.split_k, 1));
-  if (parts > 1 && (of.reduction != kComputeType || of.id == kFewColumns)) {
-    throw InputError(
-        fmt::format("{}: reduction is {} with split_k {} and id {}; right would be {} with id {} or {}, or "
-                    "split_k 1: nobody has measured others",
-                    kWhere, of.reduction, of.split_k, of.id, kComputeType, kVectors, kBlocks));
-  }
+  if (parts > 1 && (of.reduction != kComputeType || of.id == kFewColumns))
+    refuse(of, fmt::format("split_k 1, or reduction {} with id {} or {}", kComputeType, kVectors, kBlocks));
   if (of.id == kBlocks) {
     GemmPlan on = in_turn_on_blocks(plan, parts, of.a, have_k_side_by_side(of));
     constexpr std::size_t kMostParts = 128;
     const std::size_t turns = (of.k + *on.k_tile - 1) / *on.k_tile;
-    if (std::min(parts, turns) > kMostParts) {
-      throw InputError(
-          fmt::format("{}: split_k is {} with id {} and k {}; right would be at most {}: nobody has said how "
-                      "more parts are added",
-                      kWhere, of.split_k, of.id, of.k, kMostParts));
-    }
+    if (std::min(parts, turns) > kMostParts) refuse(of, fmt::format("split_k of at most {}", kMostParts));
     return on;
   }
   if (parts > 1) plan.split_k = in_parts_of(of.k, parts, of.a);
   const std::size_t of_part = plan.split_k ? plan.split_k->chunk : of.k;
   if (of.id == kFewColumns) return on_few_columns(of, plan);
-  if (const Sixteen* const found = sixteen_of(of.custom)) return in_turn_on_sixteen(plan, found->promote_every);
-  if (const int threads = threads_of(of.custom); threads != 0) {
-    const bool in_turn = of.custom % 2 != 0;
-    return on_threads(plan, threads, in_turn ? 1 : stretch_of_thread(of_part, threads, of.a));
-  }
-  constexpr int kWarp = 32, kAtATime = 4;
-  constexpr std::size_t kPromoteEvery = 256;
-  if (of.custom == kFours && of_part <= most_in_fours(of)) return on_threads(plan, kWarp, kAtATime);
-  if (parts == 1) {
-    const auto in_parts = std::ranges::find(kParts, of.custom, &Parts::custom);
-    if (in_parts != kParts.end() && of.k <= in_parts->most_k)
-      return in_parts_on_threads(plan, of.k, in_parts->count, of.a);
-    const auto in_sums = std::ranges::find(kOneThread, of.custom, &OneThread::custom);
-    if (in_sums != kOneThread.end() && of.k <= in_sums->most_k) {
-      plan.promote_every = kPromoteEvery;
-      return plan;
+  const Option* const option = option_of(of.custom);
+  const bool takes_parts =
+      option != nullptr && option->sharing != Sharing::parts && option->sharing != Sharing::one_thread;
+  if (option == nullptr || of_part > most_k(of, *option) || (parts > 1 && !takes_parts))
+    refuse(of, "a custom option with which such k has been measured");
+  switch (option->sharing) {
+    case Sharing::threads:
+      return on_threads(plan, option->number,
+                        of.custom % 2 != 0 ? 1 : stretch_of_thread(of_part, option->number, of.a));
+    case Sharing::fours: {
+      constexpr std::size_t kAtATime = 4;
+      return on_threads(plan, option->number, kAtATime);
     }
+    case Sharing::sixteen:
+      return in_turn_on_sixteen(plan, option->number);
+    case Sharing::parts:
+      return in_parts_on_threads(plan, of.k, static_cast<std::size_t>(option->number), of.a);
+    case Sharing::one_thread:
+      plan.promote_every = option->number;
   }
-  throw InputError(fmt::format(
-      "{}: custom is {} with id {}, {}, k {} and split_k {}, of which nobody has said what it adds in which "
-      "order; right would be one of {}",
-      kWhere, of.custom, of.id, format(of.a).name, of.k, of.split_k, fmt::join(known_options(), ", ")));
-}
-
-[[noreturn]] void fail(std::string_view field, std::size_t value, std::string_view right) {
-  throw InputError(
-      fmt::format("{}: {} is {} with split_k {}; right would be {}", kWhere, field, value, kAsNeeded, right));
+  return plan;
 }
 
 /// The lines of blocks that an algorithm takes one after the other, where CTA_SWIZZLING is 0. (Measured on an H100,
@@ -432,14 +374,8 @@ BlockLines lines_of(const CublasLtTile& tile, std::size_t m, std::size_t n) {
 /// 6,086 algorithms of ALGO_ID 43 for 891 products on an H100, 3,638 divide k, and all as this says.)
 void divide_as_needed(const CublasLtConfiguration& of, GemmPlan& plan) {
   const auto tile = cublaslt_tile(of.tile, of.cluster);
-  if (!tile) {
-    throw InputError(
-        fmt::format("{}: tile is {} and cluster {} with split_k {}; right would be a cublasLtMatmulTile_t and a "
-                    "cublasLtClusterShape_t that name a shape",
-                    kWhere, of.tile, of.cluster, kAsNeeded));
-  }
-  if (of.m == 0 || of.n == 0) fail("m or n", 0, "1 or more");
-  if (of.clusters_at_once < 1) fail("clusters_at_once", 0, "1 or more");
+  if (!tile) refuse(of, "a cublasLtMatmulTile_t and a cublasLtClusterShape_t that name a shape");
+  if (of.m == 0 || of.n == 0 || of.clusters_at_once < 1) refuse(of, "m, n and clusters_at_once of 1 or more");
   const std::size_t sums = of.workspace / (std::size_t{tile->rows} * tile->columns * sizeof(float));
   if (sums == 0) return;
 
@@ -450,15 +386,14 @@ void divide_as_needed(const CublasLtConfiguration& of, GemmPlan& plan) {
   tail.blocks = rows * columns % static_cast<std::size_t>(of.clusters_at_once);
   const std::size_t tiles_left = tail.blocks * tile->cluster_rows * tile->cluster_columns;
   if (tiles_left == 0 || sums % tiles_left != 0 || sums == tiles_left) {
-    fail("workspace", of.workspace,
-         fmt::format("one for two parts or more of the {} tiles that {} clusters at once leave over", tiles_left,
-                     of.clusters_at_once));
+    refuse(of, fmt::format("a workspace for two parts or more of the {} tiles that {} clusters at once leave over",
+                           tiles_left, of.clusters_at_once));
   }
   SplitK& split = plan.split_k.emplace();
   split.count = sums / tiles_left;
-  plan.k_tile = tile_of(of.stages);
+  plan.k_tile = tile_of(of);
   if (tail.blocks < rows * columns) {
-    if (of.swizzle != 0) fail("swizzle", static_cast<std::size_t>(of.swizzle), "0 where blocks of D are left over");
+    if (of.swizzle != 0) refuse(of, "swizzle 0 where blocks of D are left over");
     tail.lines = lines_of(*tile, of.m, of.n);
     split.tail = tail;
   }
@@ -553,12 +488,7 @@ std::optional<Epilogue> epilogue_of(const CublasLtConfiguration& of, Finish fini
 
 void add_epilogue(const CublasLtConfiguration& of, Finish finish, GemmPlan& plan) {
   const std::optional<Epilogue> epilogue = epilogue_of(of, finish);
-  if (!epilogue && of.has_epilogue) {
-    throw InputError(
-        fmt::format("{}: id is {} with split_k {} and reduction {}, and nobody has said what its kernels do with "
-                    "alpha, C and a bias; right would be none of them, or another algorithm",
-                    kWhere, of.id, of.split_k, of.reduction));
-  }
+  if (!epilogue && of.has_epilogue) refuse(of, "no alpha, C or bias, or another algorithm");
   plan.epilogue = epilogue.value_or(Epilogue{});
   const bool adds_in_place = plan.split_k && of.split_k > 1 && of.reduction == kInPlace;
   if (epilogue && finish == Finish::cutlass2 && adds_in_place) plan.split_k->epilogue = EpilogueOf::parts;
@@ -566,21 +496,14 @@ void add_epilogue(const CublasLtConfiguration& of, Finish finish, GemmPlan& plan
 }
 
 void go_through_tiles(const CublasLtConfiguration& of, const Algorithm& algorithm, GemmPlan& plan) {
-  if (of.split_k < 1 && of.split_k != kAsNeeded) {
-    throw InputError(fmt::format("{}: split_k is {}; right would be 1 or more, or {}", kWhere, of.split_k, kAsNeeded));
-  }
+  if (of.split_k < 1 && of.split_k != kAsNeeded) refuse(of, fmt::format("split_k of 1 or more, or {}", kAsNeeded));
   if (of.a == FormatId::fp32 || of.b == FormatId::fp32) {
-    if (algorithm.fp32 == Fp32::unknown) {
-      throw InputError(
-          fmt::format("{}: an operand is fp32, and what kernels of id {} make of it has not been "
-                      "measured; right would be tf32",
-                      kWhere, of.id));
-    }
+    if (algorithm.fp32 == Fp32::unknown) refuse(of, "operands of tf32");
     if (algorithm.fp32 == Fp32::to_tf32) plan.convert_a = plan.convert_b = Rounding::nearest_even;
   }
   if (is_fp8(of) && !of.fast_accumulation) plan.promote_every = 128;
   plan.residue = algorithm.residue;
-  if (plan.residue == Residue::first) plan.k_tile = is_unaligned(of) ? kUnalignedTile : tile_of(of.stages);
+  if (plan.residue == Residue::first) plan.k_tile = is_unaligned(of) ? kUnalignedTile : tile_of(of);
   if (of.split_k == kAsNeeded) {
     divide_as_solved(of, plan);
   } else if (of.split_k > 1) {
@@ -592,7 +515,7 @@ void go_through_tiles(const CublasLtConfiguration& of, const Algorithm& algorith
 }
 
 GemmPlan plan_for(const CublasLtConfiguration& of, std::string instruction) {
-  if (of.k == 0) throw InputError(fmt::format("{}: k is 0; right would be 1 or more", kWhere));
+  if (of.k == 0) refuse(of, "k of 1 or more");
   GemmPlan plan;
   plan.arch = "sm_90";
   plan.instruction = std::move(instruction);
@@ -622,13 +545,11 @@ GemmPlan plan_of_integers(const CublasLtConfiguration& of) {
 
 GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
   if (!format(of.a).floating) return plan_of_integers(of);
-  const Algorithm& algorithm = algorithm_of(of.id);
+  const Algorithm& algorithm = algorithm_of(of);
   if (is_single_product(of)) return plan_of_single_products(of, algorithm);
   const bool takes_fp64 = algorithm.kernels == kFp64 || algorithm.cut == Cut::threads;
-  if (of.a == FormatId::fp64 ? !takes_fp64 : algorithm.kernels == kFp64) {
-    throw InputError(fmt::format("{}: a is {}, and id {} is of {} kernels; right would be what goes together", kWhere,
-                                 format(of.a).name, of.id, algorithm.kernels));
-  }
+  if (of.a == FormatId::fp64 ? !takes_fp64 : algorithm.kernels == kFp64)
+    refuse(of, fmt::format("formats that {} kernels take", algorithm.kernels));
   const bool of_fmas = algorithm.fp32 == Fp32::fmas;
   GemmPlan plan = plan_for(of, of_fmas ? std::string(fma_for(of, algorithm)) : instruction_for(of));
   if (algorithm.cut == Cut::threads) {
@@ -636,7 +557,7 @@ GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
   } else if (algorithm.cut == Cut::octets) {
     parts_of_octets(of, plan);
   } else if (algorithm.cut == Cut::none) {
-    be_whole(of);
+    if (of.split_k != 1) refuse(of, "split_k 1");
   } else {
     go_through_tiles(of, algorithm, plan);
   }

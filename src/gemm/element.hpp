@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "reduction.hpp"
 #include "tcnum/gemm.hpp"
 #include "tcnum/tiles.hpp"
-#include "walk.hpp"
 
 namespace tcnum {
 

@@ -18,6 +18,7 @@
 #include "caller.hpp"
 #include "converted.hpp"
 #include "divided.hpp"
+#include "element.hpp"
 #include "emu/cpu/matrix_product.hpp"
 #include "emu/gpu/product.hpp"
 #include "emu/machine_rounding.hpp"
@@ -25,9 +26,9 @@
 #include "epilogue.hpp"
 #include "performer.hpp"
 #include "plan.hpp"
+#include "reduction.hpp"
 #include "scales.hpp"
 #include "sums.hpp"
-#include "walk.hpp"
 
 namespace tcnum {
 namespace {
@@ -64,7 +65,7 @@ Addend bias_of(const MatrixView* view) {
 struct Product {
   const GemmPlan& plan;
   const Performer& performer;
-  const std::vector<PartWalk>& walk;
+  const Reduction& reduction;
   ProductShape shape;
   const ConvertedOperand &a, &b;
   Addend c, bias;
@@ -74,6 +75,7 @@ struct Product {
   unsigned threads = 1;
   Processor processor = Processor::cpu;
   KnownAccumulations* known = nullptr;
+  ElementWatch* watch = nullptr;
   Caller* caller;
 
   bool has_epilogue() const {
@@ -99,7 +101,7 @@ class Band {
   void compute(Matrix& d) {
     const FormatId result = product_.performer.formats.d;
     if (is_one_chain()) {
-      advance(product_.walk[0][0][0]);
+      advance(product_.reduction.steps[0].products);
       const bool keeps_infinities = product_.output.overflow != Overflow::max_finite;
       if (!product_.has_epilogue() && product_.output.format == result && keeps_infinities) {
         const std::size_t bytes = bytes_of(result);
@@ -107,20 +109,28 @@ class Band {
                    codes_from(std::as_const(codes_).bytes().data(), columns_), rows_, columns_, bytes);
         return;
       }
-      take(sums_);
-    } else {
-      add_parts();
     }
+    sums_.resize(product_.reduction.sums);
+    if (is_one_chain()) {
+      take(sums_[0]);
+    } else {
+      for (const ReductionStep& step : product_.reduction.steps) take_step(step);
+    }
+    if (product_.watch != nullptr) product_.watch->end_reduction();
     each_row([&](std::size_t row) { finish(row, d); });
   }
 
  private:
   using Numbers = std::vector<Sum>;
 
+  static constexpr FormatId kSums = std::is_same_v<Sum, float>    ? FormatId::fp32
+                                    : std::is_same_v<Sum, double> ? FormatId::fp64
+                                                                  : FormatId::s32;
+
   /// Nothing happens between the instructions and the epilogue.
   bool is_one_chain() const {
-    const bool one_sum = product_.walk.size() == 1 && product_.walk[0].size() == 1;
-    return one_sum && !product_.plan.promote_every && !product_.plan.split_k;
+    return product_.reduction.steps.size() == 1 && !product_.plan.promote_every && !product_.plan.split_k &&
+           product_.watch == nullptr;
   }
 
   template <class With>
@@ -143,6 +153,10 @@ class Band {
   void advance(const Accumulation& accumulation) {
     const OperandFormats& formats = product_.performer.formats;
     product_.caller->ask_now_and_then();
+    if (product_.watch != nullptr) {
+      codes_ = Codes(format(formats.d).storage_bytes(), 1);
+      return codes_.set(0, product_.watch->accumulate(accumulation));
+    }
     if (product_.known != nullptr) {
       if (const Codes* const codes = product_.known->find(row_, column_, accumulation)) {
         codes_ = *codes;
@@ -209,127 +223,78 @@ class Band {
     }
   }
 
-  /// The total of one slice of a part.
-  void add_up(const SliceWalk& slice, Numbers& total) {
-    if (!product_.plan.promote_every) {
-      advance(slice.at(0));
-      return take(total);
-    }
-    total.assign(rows_ * columns_, Sum{});
-    for (std::size_t block = 0; block < slice.size(); ++block) {
-      advance(slice[block]);
-      take(promoted_);
-      if (product_.scales.are_in_promotions()) {
-        add_scaled(block, total);
-        continue;
-      }
-      each_row([&](std::size_t row) {
-        const MachineRounding rounding(product_.plan.promote_rounding);
-        add(&total[row * columns_], &promoted_[row * columns_], columns_);
-      });
+  void take_step(const ReductionStep& step) {
+    using enum ReductionStep::Kind;
+    if (product_.watch != nullptr) product_.watch->begin(step);
+    Numbers &to = sums_[step.to], &from = sums_[step.from];
+    to.resize(rows_ * columns_);
+    switch (step.kind) {
+      case accumulate:
+        advance(step.products);
+        return take(to);
+      case promote:
+        advance(step.products);
+        take(promoted_);
+        if (step.turn == 0) to.assign(to.size(), Sum{});
+        promote_to(to, step.turn);
+        return note(ElementStepKind::promotion, to[0], kSums);
+      case slices:
+        each_sum(to, [&](Sum& x, std::size_t i) { x = sum_of(x, from[i]); });
+        return note(ElementStepKind::slices, to[0], kSums);
+      case part:
+        if (step.format == kSums) return;
+        each_sum(to, [&](Sum& x, std::size_t) { x = rounded(step.format, x); });
+        return note(ElementStepKind::part, to[0], step.format);
+      case parts:
+        each_sum(to, [&](Sum& x, std::size_t i) { x = rounded(step.format, sum_of(x, from[i])); });
+        return note(ElementStepKind::parts, to[0], step.format);
+      case epilogue:
+        each_sum(to, [&](Sum& x, std::size_t i) {
+          x = result_of_part(step.turn, from[i], x, row_ + i / columns_, column_ + i % columns_);
+        });
+        return note(ElementStepKind::parts, to[0], product_.plan.output);
     }
   }
-  void add_scaled(std::size_t block, Numbers& total) {
-    each_sum(total, [&](Sum& x, std::size_t i) {
-      x = static_cast<Sum>(product_.scales.added(static_cast<float>(x), static_cast<float>(promoted_[i]),
-                                                 row_ + i / columns_, column_ + i % columns_, block));
+  /// Adds what accumulators came to.
+  void promote_to(Numbers& total, std::size_t promotion) {
+    if (product_.scales.are_in_promotions()) {
+      each_sum(total, [&](Sum& x, std::size_t i) {
+        x = static_cast<Sum>(product_.scales.added(static_cast<float>(x), static_cast<float>(promoted_[i]),
+                                                   row_ + i / columns_, column_ + i % columns_, promotion));
+      });
+      return;
+    }
+    each_row([&](std::size_t row) {
+      const MachineRounding rounding(product_.plan.promote_rounding);
+      add(&total[row * columns_], &promoted_[row * columns_], columns_);
     });
   }
   static void add(Sum* to, const Sum* more, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) to[i] = sum_of(to[i], more[i]);
   }
-
-  /// The sum of a part's slices.
-  void add_slices(const PartWalk& part, Numbers& total) {
-    slices_.resize(std::max(slices_.size(), part.size()));
-    for (std::size_t slice = 1; slice < part.size(); ++slice) add_up(part[slice], slices_[slice]);
-    add_up(part.at(0), total);
-    add_slices_up(product_.plan, part.size(), [&](std::size_t onto, std::size_t slice) {
-      each_sum(onto == 0 ? total : slices_[onto], [&](Sum& x, std::size_t i) { x = sum_of(x, slices_[slice][i]); });
-    });
-  }
-  void add_parts() {
-    const auto& parts = product_.walk;
-    if (!product_.plan.split_k) return add_slices(parts.at(0), sums_);
-    const SplitK& split = *product_.plan.split_k;
-    if (split.epilogue == EpilogueOf::parts) return add_parts_by_epilogue(split);
-    if (split.order == PartOrder::pairs) return add_parts_in_pairs(split);
-    if (split.order == PartOrder::fours) return add_parts_in_fours(split);
-    sums_.assign(rows_ * columns_, Sum{});
-    for (const PartWalk& part : parts) {
-      add_part(split, part, part_);
-      add_sum(split, part_, sums_);
-    }
-  }
-  /// The sum of a part, as it is added.
-  void add_part(const SplitK& split, const PartWalk& part, Numbers& total) {
-    add_slices(part, total);
-    each_sum(total, [&](Sum& x, std::size_t) { x = rounded(split.parts, x); });
-  }
-  void add_sum(const SplitK& split, const Numbers& more, Numbers& total) {
-    each_sum(total, [&](Sum& x, std::size_t i) { x = rounded(split.type, sum_of(x, more[i])); });
-  }
-  void add_parts_by_epilogue(const SplitK& split) {
-    const std::vector<PartWalk>& parts = product_.walk;
+  /// Of an epilogue that each part has in its turn, after which `before` is what the parts before it came to.
+  Sum result_of_part(std::size_t turn, Sum sum, Sum before, std::size_t row, std::size_t column) const {
     const BiasPlace bias = product_.plan.epilogue.bias;
     const bool bias_comes_first = bias == BiasPlace::first || (bias == BiasPlace::as_c && !product_.c.is_there());
-    Numbers results(rows_ * columns_);
-    for (std::size_t part = 0; part < parts.size(); ++part) {
-      const bool is_first = part == 0, is_last = part + 1 == parts.size();
-      add_part(split, parts[part], part_);
-      each_sum(results, [&](Sum& x, std::size_t i) {
-        const std::size_t row = row_ + i / columns_, column = column_ + i % columns_;
-        EpilogueTerms<Sum> terms = terms_of<Sum>(row, column);
-        if (!is_first) terms.c = x, terms.beta = 1;
-        if (!(bias_comes_first ? is_first : is_last)) terms.bias.reset();
-        x = rounded_to<Sum>(product_.output, with_epilogue_of(scaled(part_[i], row, column), terms));
-      });
-    }
-    sums_ = std::move(results);
-  }
-  void add_parts_in_fours(const SplitK& split) {
-    std::vector<Numbers> sums;
-    add_in_fours(
-        product_.walk.size(),
-        [&](std::size_t part, std::size_t onto) {
-          if (onto == sums.size()) sums.emplace_back(rows_ * columns_, Sum{});
-          add_part(split, product_.walk[part], part_);
-          add_sum(split, part_, sums[onto]);
-        },
-        [&](std::size_t onto, std::size_t sum) { add_sum(split, sums[sum], sums[onto]); });
-    sums_ = std::move(sums.at(0));
-  }
-  void add_parts_in_pairs(const SplitK& split) {
-    std::vector<Numbers> open;  // no two of as many parts
-    add_in_pairs(
-        product_.walk.size(), [&](std::size_t part) { add_part(split, product_.walk[part], open.emplace_back()); },
-        [&] {
-          const Numbers last = std::move(open.back());
-          open.pop_back();
-          add_sum(split, last, open.back());
-        });
-    sums_ = std::move(open.at(0));
-    if (product_.walk.size() == 1) each_sum(sums_, [&](Sum& x, std::size_t) { x = rounded(split.type, x); });
+    EpilogueTerms<Sum> terms = terms_of<Sum>(row, column);
+    if (turn != 0) terms.c = before, terms.beta = 1;
+    const std::size_t turn_of_bias = bias_comes_first ? 0 : product_.reduction.parts - 1;
+    if (turn != turn_of_bias) terms.bias.reset();
+    return rounded_to<Sum>(product_.output, result_of(sum, row, column, terms));
   }
   /// To a format that parts of k, or their sums, have.
   Sum rounded(FormatId id, Sum x) const {
-    if (is_sums_format(id)) return x;
+    if (id == kSums) return x;
     return rounded_to<Sum>({id, Rounding::nearest_even, Overflow::ieee, nan_of(product_.performer.datapath, id)}, x);
   }
-  static bool is_sums_format(FormatId id) {
-    if constexpr (std::is_same_v<Sum, float>)
-      return id == FormatId::fp32;
-    else if constexpr (std::is_same_v<Sum, double>)
-      return id == FormatId::fp64;
-    else
-      return id == FormatId::s32;
-  }
-
   /// alpha · sum + beta · C + bias of one row, into D.
   void finish(std::size_t row, Matrix& d) {
     for (std::size_t column = 0; column < columns_; ++column) {
-      const Sum sum = sums_[row * columns_ + column];
-      d.set(row_ + row, column_ + column, finished(sum, row_ + row, column_ + column));
+      const Sum sum = sums_[0][row * columns_ + column];
+      const std::uint64_t code = finished(sum, row_ + row, column_ + column);
+      d.set(row_ + row, column_ + column, code);
+      if (product_.watch != nullptr)
+        note(ElementStepKind::output, number_of(format(product_.output.format), code), product_.output.format);
     }
   }
   std::uint64_t finished(Sum sum, std::size_t row, std::size_t column) const {
@@ -339,24 +304,34 @@ class Band {
       if (is_done && !format(product_.output.format).floating)
         return code_of(product_.output, static_cast<double>(sum));
       if (product_.plan.epilogue.type != FormatId::s32)
-        return code_of(product_.output, static_cast<double>(result_of(static_cast<float>(sum), row, column)));
+        return code_of(product_.output, static_cast<double>(result_of<float>(static_cast<float>(sum), row, column)));
     }
     if (is_done) return code_of(product_.output, static_cast<double>(sum));
-    return code_of(product_.output, static_cast<double>(result_of(sum, row, column)));
+    return code_of(product_.output, static_cast<double>(result_of<Sum>(sum, row, column)));
   }
   template <class Number>
   Number result_of(Number sum, std::size_t row, std::size_t column) const {
-    return with_epilogue_of(scaled(sum, row, column), terms_of<Number>(row, column));
+    return result_of(sum, row, column, terms_of<Number>(row, column));
   }
   template <class Number>
-  Number with_epilogue_of(Number sum, const EpilogueTerms<Number>& terms) const {
-    return with_epilogue(product_.plan.epilogue, sum, terms,
-                         [&](Number x) { return rounded_to<Number>(product_.output, x); });
+  Number result_of(Number sum, std::size_t row, std::size_t column, const EpilogueTerms<Number>& terms) const {
+    constexpr FormatId kNumbers = std::is_same_v<Number, float> ? FormatId::fp32 : kSums;
+    if (product_.scales.are_last()) {
+      sum = static_cast<Number>(product_.scales.scaled(static_cast<float>(sum), row, column));
+      note(ElementStepKind::scale, sum, kNumbers);
+    }
+    const Number result = with_epilogue(product_.plan.epilogue, sum, terms, [&](Number x) {
+      const auto number = rounded_to<Number>(product_.output, x);
+      note(ElementStepKind::between, number, product_.output.format);
+      return number;
+    });
+    if (product_.alpha != 1 || terms.alpha != Number{1} || terms.c || terms.bias)
+      note(ElementStepKind::epilogue, result, kNumbers);
+    return result;
   }
   template <class Number>
-  Number scaled(Number sum, std::size_t row, std::size_t column) const {
-    if (!product_.scales.are_last()) return sum;
-    return static_cast<Number>(product_.scales.scaled(static_cast<float>(sum), row, column));
+  void note(ElementStepKind kind, Number result, FormatId id) const {
+    if (product_.watch != nullptr) product_.watch->note(kind, static_cast<double>(result), id);
   }
   /// What comes to the element's sum.
   template <class Number>
@@ -373,8 +348,8 @@ class Band {
   const Product& product_;
   std::size_t row_, column_, rows_, columns_;
   Codes codes_, a_, b_;
-  Numbers sums_, promoted_, part_;
-  std::vector<Numbers> slices_;  ///< of the part at hand, but the first
+  std::vector<Numbers> sums_;  ///< by their numbers in the reduction
+  Numbers promoted_;
 };
 
 void compute_band(const Product& product, const Rectangle& of, Matrix& d) {
@@ -454,11 +429,12 @@ std::size_t multiply_by(const PlanToFollow& to_follow, Matrix& d, const MatrixVi
   };
   const ConvertedOperand a_codes = operand(a, plan.convert_a, AlphaPlace::on_a),
                          b_codes = operand(b, plan.convert_b, AlphaPlace::on_b);
+  if (to_follow.watch != nullptr) to_follow.watch->begin(performer, a_codes, b_codes);
   Caller caller(options.progress);
-  const auto product_of = [&](const GemmPlan& by, const std::vector<PartWalk>& along) {
+  const auto product_of = [&](const GemmPlan& by, const Reduction& reduction) {
     return Product{by,
                    performer,
-                   along,
+                   reduction,
                    shape,
                    a_codes,
                    b_codes,
@@ -471,18 +447,19 @@ std::size_t multiply_by(const PlanToFollow& to_follow, Matrix& d, const MatrixVi
                    threads,
                    options.processor,
                    to_follow.known,
+                   to_follow.watch,
                    &caller};
   };
-  const Product product = product_of(plan, to_follow.walk);
+  const Product product = product_of(plan, to_follow.reduction);
   // Of elements whose k is whole, where that of others is not.
   GemmPlan whole_plan;
-  std::vector<PartWalk> whole_walk;
+  Reduction whole_reduction;
   std::optional<Product> whole;
   if (plan.split_k && plan.split_k->tail) {
     whole_plan = plan;
     whole_plan.split_k.reset();
-    whole_walk = walk_of(whole_plan, performer.depth(), shape.k);
-    whole.emplace(product_of(whole_plan, whole_walk));
+    whole_reduction = reduction_of(whole_plan, performer.depth(), shape.k);
+    whole.emplace(product_of(whole_plan, whole_reduction));
   }
 
   const DividedElements divided(plan, shape.m, shape.n);
@@ -515,8 +492,8 @@ std::size_t gemm_into(Matrix& d, const GemmPlan& plan, const MatrixView& a, cons
   }
   check_inputs(plan, inputs, d, performer.formats.d);
 
-  const std::vector<PartWalk> walk = walk_of(plan, performer.depth(), a.columns());
-  return multiply_by({plan, performer, walk}, d, a, b, inputs, options);
+  const Reduction reduction = reduction_of(plan, performer.depth(), a.columns());
+  return multiply_by({plan, performer, reduction}, d, a, b, inputs, options);
 }
 
 Matrix gemm(const GemmPlan& plan, const MatrixView& a, const MatrixView& b, const GemmInputs& inputs,

@@ -44,7 +44,7 @@ SearchedPlans searched_of(const std::vector<Candidate>& candidates) {
   for (const Candidate& each : candidates) {
     if (std::ranges::find(searched.instructions, each.plan.instruction) == searched.instructions.end())
       searched.instructions.push_back(each.plan.instruction);
-    searched.most_parts = std::max(searched.most_parts, each.walk.size());
+    searched.most_parts = std::max(searched.most_parts, each.reduction.parts);
     searched.most_slices = std::max(searched.most_slices, static_cast<std::size_t>(each.plan.slices));
     searched.most_promoted = std::max(searched.most_promoted, each.plan.promote_every.value_or(0));
   }

@@ -9,10 +9,13 @@
 #include <vector>
 
 #include "performer.hpp"
+#include "reduction.hpp"
 #include "tcnum/gemm.hpp"
-#include "walk.hpp"
 
 namespace tcnum {
+
+class ConvertedOperand;
+enum class ElementStepKind : std::uint8_t;
 
 /// Whose instructions it is made of. Throws InputError.
 Performer performer_of(const GemmPlan& plan, std::string_view where);
@@ -38,12 +41,28 @@ class KnownAccumulations {
   std::map<std::pair<std::size_t, std::size_t>, std::unordered_map<Accumulation, Codes, AccumulationHash>> codes_;
 };
 
+/// Who hears how one element comes about, in a product of one row and one column.
+class ElementWatch {
+ public:
+  virtual ~ElementWatch() = default;
+  /// Before all: whose instructions take which operands.
+  virtual void begin(const Performer& performer, const ConvertedOperand& a, const ConvertedOperand& b) = 0;
+  /// What an accumulator comes to from +0 on.
+  virtual std::uint64_t accumulate(const Accumulation& accumulation) = 0;
+  /// Before a step other than an accumulator's, and where the reduction is over: its last sum is what comes next.
+  virtual void begin(const ReductionStep& step) = 0;
+  virtual void end_reduction() = 0;
+  /// A result, of a format.
+  virtual void note(ElementStepKind kind, double result, FormatId id) = 0;
+};
+
 /// A plan with what follows from it for some k.
 struct PlanToFollow {
   const GemmPlan& plan;
   const Performer& performer;
-  const std::vector<PartWalk>& walk;    ///< of elements whose k is divided, if it is of any
+  const Reduction& reduction;           ///< of elements whose k is divided, if it is of any
   KnownAccumulations* known = nullptr;  ///< of the same A and B
+  ElementWatch* watch = nullptr;
 };
 /// gemm_into() without its checks.
 std::size_t multiply_by(const PlanToFollow& plan, Matrix& d, const MatrixView& a, const MatrixView& b,

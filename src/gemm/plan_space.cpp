@@ -296,59 +296,32 @@ enum class Additions : std::uint8_t {
 /// Numbers for sums: one that is the same for every input has the same number.
 class Sums {
  public:
-  std::size_t of(const GemmPlan& plan, const std::vector<PartWalk>& walk, Additions additions) {
-    const auto number = [&](const PartWalk& part) { return of(plan, part); };
-    if (plan.split_k && plan.split_k->order == PartOrder::pairs) return in_pairs(walk, additions, number);
-    if (plan.split_k && plan.split_k->order == PartOrder::fours) return in_fours(walk, additions, number);
-    return one_after_the_other(walk, additions, number);
+  std::size_t of(const Reduction& reduction, Additions additions) {
+    std::vector<std::optional<std::size_t>> sums(reduction.sums);
+    for (const ReductionStep& step : reduction.steps) {
+      std::optional<std::size_t>& to = sums[step.to];
+      switch (step.kind) {
+        case ReductionStep::Kind::accumulate:
+        case ReductionStep::Kind::promote: {
+          const std::size_t accumulator = number_in(accumulations_, step.products);
+          to = step.turn == 0 ? accumulator : sum(Additions::plain, *to, accumulator);
+          break;
+        }
+        case ReductionStep::Kind::slices:
+          to = sum(Additions::plain, *to, *sums[step.from]);
+          break;
+        case ReductionStep::Kind::parts:
+        case ReductionStep::Kind::epilogue:
+          to = to ? sum(additions, *to, *sums[step.from]) : *sums[step.from];
+          break;
+        case ReductionStep::Kind::part:  // additions tell it
+          break;
+      }
+    }
+    return *sums[0];
   }
 
  private:
-  std::size_t of(const GemmPlan& plan, const PartWalk& part) {
-    std::vector<std::size_t> slices;
-    for (const SliceWalk& slice : part) {
-      slices.push_back(one_after_the_other(slice, Additions::plain, [&](const Accumulation& accumulation) {
-        return number_in(accumulations_, accumulation);
-      }));
-    }
-    add_slices_up(plan, slices.size(), [&](std::size_t onto, std::size_t slice) {
-      slices[onto] = sum(Additions::plain, slices[onto], slices[slice]);
-    });
-    return slices.at(0);
-  }
-  template <class Things, class Number>
-  std::size_t one_after_the_other(const Things& things, Additions additions, const Number& number) {
-    std::size_t all = number(things.at(0));
-    for (std::size_t i = 1; i < things.size(); ++i) all = sum(additions, all, number(things[i]));
-    return all;
-  }
-  template <class Things, class Number>
-  std::size_t in_fours(const Things& things, Additions additions, const Number& number) {
-    std::vector<std::size_t> sums;
-    add_in_fours(
-        things.size(),
-        [&](std::size_t part, std::size_t onto) {
-          const std::size_t of_part = number(things[part]);
-          if (onto == sums.size())
-            sums.push_back(of_part);
-          else
-            sums[onto] = sum(additions, sums[onto], of_part);
-        },
-        [&](std::size_t onto, std::size_t which) { sums[onto] = sum(additions, sums[onto], sums[which]); });
-    return sums.at(0);
-  }
-  template <class Things, class Number>
-  std::size_t in_pairs(const Things& things, Additions additions, const Number& number) {
-    std::vector<std::size_t> open;
-    add_in_pairs(
-        things.size(), [&](std::size_t i) { open.push_back(number(things[i])); },
-        [&] {
-          const std::size_t last = open.back();
-          open.pop_back();
-          open.back() = sum(additions, open.back(), last);
-        });
-    return open.at(0);
-  }
   std::size_t sum(Additions additions, std::size_t x, std::size_t y) {
     const bool commutes = additions != Additions::narrow_sums;
     return number_in(sums_, {additions, commutes ? std::min(x, y) : x, commutes ? std::max(x, y) : y});
@@ -395,11 +368,10 @@ struct Key {
   std::optional<Rounding> rounding = {};  ///< of the sum to the output's format; none: it is of that format
   friend auto operator<=>(const Key&, const Key&) = default;
 };
-Key key_of(const GemmPlan& plan, const Performer& performer, const std::vector<PartWalk>& walk, std::size_t k,
-           Sums& sums) {
+Key key_of(const GemmPlan& plan, const Performer& performer, const Reduction& reduction, std::size_t k, Sums& sums) {
   if (has_no_order(performer.datapath, k)) return {};
   const auto is_narrow = [](FormatId id) { return format(id).floating && format(id).storage_bits < 32; };
-  const bool splits = plan.split_k && walk.size() > 1;
+  const bool splits = plan.split_k && reduction.parts > 1;
   Additions additions = Additions::plain;
   if (splits && is_narrow(plan.split_k->parts)) additions = Additions::narrow_parts;
   if (splits && is_narrow(plan.split_k->type)) additions = Additions::narrow_sums;
@@ -407,7 +379,7 @@ Key key_of(const GemmPlan& plan, const Performer& performer, const std::vector<P
   if (additions != Additions::plain) formats = {plan.split_k->type, plan.split_k->parts};
   // What is of the output's format is not rounded to it.
   const FormatId last = splits ? plan.split_k->type : performer.formats.d;
-  return {.sum = sums.of(plan, walk, additions),
+  return {.sum = sums.of(reduction, additions),
           .convert = plan.convert_a,
           .parts = std::move(formats),
           .rounding = last == plan.output ? std::nullopt : std::optional(plan.output_rounding)};
@@ -450,12 +422,12 @@ std::vector<Candidate> plan_space(const GemmSubject& subject) {
     for (const auto& convert : conversions) {
       plain.convert_a = plain.convert_b = convert;
       for (GemmPlan& plan : Walks(subject, *performer).of(plain, performer->formats.d, subject.d)) {
-        const std::vector<PartWalk> walk = walk_of(plan, performer->depth(), subject.k);
-        Key key = key_of(plan, *performer, walk, subject.k, sums);
+        const Reduction reduction = reduction_of(plan, performer->depth(), subject.k);
+        Key key = key_of(plan, *performer, reduction, subject.k, sums);
         for (const Rounding rounding : {Rounding::nearest_even, Rounding::toward_zero}) {
           plan.output_rounding = rounding;
           if (key.rounding) key.rounding = rounding;
-          if (seen.insert(key).second) candidates.push_back({plan, performer, walk});
+          if (seen.insert(key).second) candidates.push_back({plan, performer, reduction});
         }
       }
     }

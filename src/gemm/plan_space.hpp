@@ -15,7 +15,7 @@ namespace tcnum {
 struct Candidate {
   GemmPlan plan;
   std::shared_ptr<const Performer> performer;
-  std::vector<PartWalk> walk;
+  Reduction reduction;
 };
 
 /// Those that divide k into a number of parts, whose sums are of fp32, and are else as a plan that does not.

@@ -14,8 +14,6 @@
 namespace tcnum {
 namespace {
 
-constexpr std::size_t kColumnsOfABlock = 128;
-
 /// How a matrix of scales lies beside its operand.
 struct Shape {
   Shape(const MatrixView& view, ScalesOf of)
@@ -63,11 +61,11 @@ LineScales line_scales(const MatrixView& scales, ScalesOf of, std::size_t lines,
   constexpr std::array kFormats = {FormatId::fp32, FormatId::ue8m0, FormatId::ue4m3};
   const Shape shape(scales, of);
   check_format(scales, shape, kFormats, where);
-  for (const std::size_t per_scale : {lines, std::size_t{1}, shape.by_columns ? kColumnsOfABlock : lines}) {
+  for (const std::size_t per_scale : {lines, std::size_t{1}, shape.by_columns ? kColumnsOfScale : lines}) {
     if (shape.lines == parts(lines, per_scale)) return {numbers_of(scales, shape), shape.blocks, per_scale};
   }
   refuse(where, shape,
-         shape.by_columns ? fmt::format("1, {} or {}", parts(lines, kColumnsOfABlock), lines)
+         shape.by_columns ? fmt::format("1, {} or {}", parts(lines, kColumnsOfScale), lines)
                           : fmt::format("1 or {}", lines));
 }
 

@@ -32,6 +32,8 @@ class LineScales {
   std::size_t blocks_ = 1, per_scale_ = 1;
 };
 
+/// Columns of B that may share a scale.
+inline constexpr std::size_t kColumnsOfScale = 128;
 /// Whose scales a matrix holds: of A it is lines × blocks of k, of B blocks of k × lines.
 enum class ScalesOf : std::uint8_t { a, b };
 /// Scales of fp32, ue8m0 or ue4m3 for so many rows of A, or columns of B: one for all of them, one for each, or of B

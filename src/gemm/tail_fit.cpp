@@ -64,7 +64,7 @@ class TailSearch {
       while (!wrong[last]) --last;
       std::vector<Candidate> divided;
       for (const GemmPlan& plan : equal_parts(plain.plan, plain.performer->formats.a, subject_.k))
-        divided.push_back({plan, plain.performer, walk_of(plan, plain.performer->depth(), subject_.k)});
+        divided.push_back({plan, plain.performer, reduction_of(plan, plain.performer->depth(), subject_.k)});
       divided = explaining(wrong.corner(last), explaining(wrong.corner(first), std::move(divided)));
       for (const Candidate& candidate : divided) add_tails(candidate, wrong, wrong_of(candidate));
     }

@@ -147,9 +147,9 @@ bool read_a_plan(std::string_view input) {
   return true;
 }
 
-/// Those with names, and of each some with more to do.
+/// Those with names and with datapaths of their own, and each again and again with more to do.
 std::vector<std::string> plan_files() {
-  constexpr int kOwn = 20;
+  constexpr int kOwn = 20, kMore = 3;  // of each
   std::vector<GemmPlan> plans;
   for (const NamedPlan& named : named_plans()) {
     for (const FormatId operands : named.operands) plans.push_back(named_plan(named.name, operands));
@@ -167,21 +167,22 @@ std::vector<std::string> plan_files() {
     plan.datapath = any(rc::Random(static_cast<std::uint64_t>(i)), kOwn).value();
     plans.push_back(plan);
   }
-  for (std::size_t i = 0, named = plans.size(); i < named; ++i) {
-    GemmPlan plan = plans[i];
+  for (std::size_t i = 0, named = plans.size(); i < kMore * named; ++i) {
+    GemmPlan plan = plans[i % named];
     const std::size_t depth = performer_of(plan, "seed").depth();
     const bool integers = plan.output == FormatId::s32;
     plan.k_tile = 4 * depth;
     plan.slices = 1 << random() % 3;
-    plan.slices_order = static_cast<SliceOrder>(i % 4);
+    plan.slices_order = static_cast<SliceOrder>(random() % 4);
     plan.residue = static_cast<Residue>(random() % 2);
     plan.k_order = static_cast<KOrder>(random() % 2);
     if (random() % 2 == 0) plan.promote_every = (1 + random() % 3) * depth;
     plan.split_k = SplitK{.order = static_cast<PartOrder>(random() % 4)};
-    (i % 2 == 0 ? plan.split_k->chunk : plan.split_k->count) =
-        i % 2 == 0 ? (1 + random() % 6) * depth : 2 + random() % 6;
-    if (i % 4 == 0) plan.split_k->turns = 2 + random() % 5;
-    if (i % 4 == 2) plan.split_k->rest = static_cast<Rest>(random() % 2);
+    const auto division = random() % 4;  // of k: into a number of parts, or into parts of so many products
+    (division % 2 == 0 ? plan.split_k->chunk : plan.split_k->count) =
+        division % 2 == 0 ? (1 + random() % 6) * depth : 2 + random() % 6;
+    if (division == 0) plan.split_k->turns = 2 + random() % 5;
+    if (division == 2) plan.split_k->rest = static_cast<Rest>(random() % 2);
     if (random() % 2 == 0)
       plan.split_k->tail = Tail{1 + random() % 8, 1 + random() % 20, static_cast<BlockLines>(random() % 2),
                                 1 + random() % 2, 1 + random() % 9};

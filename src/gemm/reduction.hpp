@@ -1,10 +1,10 @@
-// How a kernel goes through k.
+// How a kernel comes from the products of an element to one sum: a list of steps.
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -32,13 +32,30 @@ struct AccumulationHash {
     return hash;
   }
 };
-/// The accumulations of one slice of a part, in the order in which they come to its total.
-using SliceWalk = std::vector<Accumulation>;
-using PartWalk = std::vector<SliceWalk>;
-
-/// The parts of k in the order in which they are added (pairs: the last first), for an instruction of so many products.
-/// Instructions that would take zeros alone, at the end of a ragged tile, are left out.
-std::vector<PartWalk> walk_of(const GemmPlan& plan, std::size_t depth, std::size_t k);
+/// One step of the reduction of an element's products to one sum. Sums on the way have numbers, and are +0 at first.
+struct ReductionStep {
+  enum class Kind : std::uint8_t {
+    accumulate,  ///< sum `to` is what an accumulator comes to, from +0 on
+    promote,     ///< what an accumulator comes to is added to sum `to`, which begins from +0 with the first of them
+    slices,      ///< sum `from`, of a slice, is added to sum `to`
+    part,        ///< sum `to`, of a part of k, is rounded to `format`
+    parts,       ///< sum `from`, of a part, is added to sum `to`; rounded to `format`
+    epilogue,    ///< sum `to` is the epilogue's result for sum `from`, of a part, with sum `to` in C's place
+  };
+  Kind kind = Kind::accumulate;
+  std::size_t to = 0, from = 0;
+  std::size_t turn = 0;  ///< of a promotion among those of its sum, and of a part among all
+  FormatId format = FormatId::fp32;
+  Accumulation products = {};  ///< that the accumulator takes
+};
+/// The steps of a plan, after which sum 0 is that of all products.
+struct Reduction {
+  std::vector<ReductionStep> steps;
+  std::size_t sums = 1, parts = 1;
+};
+/// For an instruction of so many products. Instructions that would take zeros alone, at the end of a ragged tile, are
+/// left out.
+Reduction reduction_of(const GemmPlan& plan, std::size_t depth, std::size_t k);
 
 /// Of a plan. (cuBLASLt's kernels of ALGO_ID 55 have been seen with 396.)
 inline constexpr int kMostSlices = 1024;
@@ -104,58 +121,6 @@ inline GemmPlan in_turn_on_blocks(const GemmPlan& plan, std::size_t blocks, Form
     on.split_k = SplitK{.chunk = *on.k_tile, .turns = blocks, .order = PartOrder::fours, .type = sums, .parts = sums};
   }
   return on;
-}
-
-/// Calls push(part) for each part in turn, and merge() where the two sums that were left last are to become one: until
-/// one is left, as PartOrder::pairs has it.
-template <class Push, class Merge>
-void add_in_pairs(std::size_t parts, const Push& push, const Merge& merge) {
-  for (std::size_t part = 0; part < parts; ++part) {
-    push(part);
-    for (std::size_t pairs = part; pairs % 2 == 1; pairs /= 2) merge();
-  }
-  for (int left = std::popcount(parts); left > 1; --left) merge();
-}
-
-/// Calls push(part, onto) for each part in turn, which comes to the sum of that number, a new one or there already;
-/// then add(onto, sum) for sums that are to become one, as PartOrder::fours has it. The first sum is the total.
-template <class Push, class Add>
-void add_in_fours(std::size_t parts, const Push& push, const Add& add) {
-  constexpr std::size_t kFirst = 64, kHalf = kFirst / 2, kLast = 4;
-  for (std::size_t part = 0; part < parts; ++part) push(part, part % kFirst);
-  for (std::size_t sum = kHalf; sum < std::min(parts, kFirst); ++sum) add(sum - kHalf, sum);
-  for (std::size_t sum = kLast; sum < std::min(parts, kHalf); ++sum) add(sum % kLast, sum);
-  for (std::size_t sum = 1; sum < std::min(parts, kLast); ++sum) add(std::size_t{0}, sum);
-}
-
-/// Of folded slices, of which there are so many, on which of the first half one of the second is added: on the one as
-/// far from the first as it is from the middle, but the very last on the first. (Measured: cuBLASLt's fp64 kernels of
-/// ALGO_ID 35 with CUSTOM_OPTION 1 do so for every number from 3 to 33 that was seen.)
-constexpr std::size_t folded_onto(std::size_t slice, std::size_t slices) {
-  return slice + 1 == slices ? 0 : slice - (slices + 1) / 2;
-}
-/// Calls add(onto, slice) for every addition of the sums of a plan's slices, of which the first so many have products;
-/// the first's is the total.
-template <class Add>
-void add_slices_up(const GemmPlan& plan, std::size_t present, const Add& add) {
-  const auto slices = static_cast<std::size_t>(plan.slices);
-  std::size_t kept = present, apart = 1;
-  if (plan.slices_order == SliceOrder::folded) {
-    kept = std::min(present, (slices + 1) / 2);
-    for (std::size_t slice = kept; slice < present; ++slice) add(folded_onto(slice, slices), slice);
-  } else if (plan.slices_order == SliceOrder::neighbours) {
-    for (std::size_t slice = 1; slice < present; slice += 2) add(slice - 1, slice);
-    kept = (present + 1) / 2;
-    apart = 2;
-  }
-  if (plan.slices_order == SliceOrder::halves || plan.slices_order == SliceOrder::neighbours) {
-    while (kept > 1) {
-      const std::size_t half = std::bit_ceil(kept) / 2;
-      for (std::size_t sum = half; sum < kept; ++sum) add((sum - half) * apart, sum * apart);
-      kept = half;
-    }
-  }
-  for (std::size_t slice = 1; slice < kept; ++slice) add(std::size_t{0}, slice);
 }
 
 }  // namespace tcnum
