@@ -2,6 +2,7 @@
 // whatever is wrong with the cache is no error.
 #include "cli.hpp"
 #include "tcnum/fit.hpp"
+#include "labels.hpp"
 
 namespace tcnum {
 namespace {

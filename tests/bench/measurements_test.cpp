@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "../labels.hpp"
 #include "bench/measure/report/pages.hpp"
 #include "bench/measure/report/printers.hpp"
 #include "bench/measure/report/sections.hpp"
@@ -98,6 +99,7 @@ TEST_P(EveryRecord, IsInTablesAndInARunsToo) {
 
 /// Rows of every table and the points of every plot, as they were when the record was made.
 TEST(RecordOfTheH200, GivesThesePages) {
+  TCNUM_TAKES_LONG();
   const Document document = read_document(TCNUM_SOURCE_DIR "/vectors/sm_90/bench.json");
   const SassTable sass = read_sass(TCNUM_SOURCE_DIR "/vectors/sm_90/sass.json");
   std::istringstream page(markdown_page(document, sass));

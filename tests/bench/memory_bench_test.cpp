@@ -12,7 +12,6 @@
 #include <set>
 #include <tuple>
 
-#include "../labels.hpp"
 #include "bench/device/memory_timing.hpp"
 #include "bench/measure/memory/buffers.hpp"
 #include "bench/measure/memory/levels.hpp"
