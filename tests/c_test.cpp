@@ -758,16 +758,12 @@ TEST(CMisuse, NullIsRefused) {
   const OwnedDatapath datapath = datapath_of(kMma);
   const auto plan = made_by<OwnedPlan>([&](auto to) { return tcnum_plan_find("nvjet", "fp16", nullptr, to); });
   const auto tiles = made_by<OwnedTiles>([&](auto to) { return tcnum_tiles_new("sm_90", kMma, 1, 1, 1, to); });
-  auto matmul_options = sized<tcnum_matmul_options>();
-  matmul_options.arch = "sm_90";
   double number = 0;
   std::uint16_t code = 0;
   tcnum_matrix* to_matrix = nullptr;
   char* to_text = nullptr;
   auto instruction_info = sized<tcnum_instruction_info>();
   auto tensor = sized<tcnum_tensor>();
-  auto comparison = sized<tcnum_comparison>();
-  const auto oracle = [](void*, tcnum_tiles*) { return 0; };
   auto subject = sized<tcnum_gemm_subject>();
   subject.arch = "sm_90";
   subject.a = subject.b = subject.d = "fp16";

@@ -71,8 +71,8 @@ RC_GTEST_PROP(PatchCut, SumsOfGrownTermsAreThoseOfTermsCutTowardZero, ()) {
   std::vector<double> a_values(kMostProducts * kLines), b_values(a_values.size());
   std::vector<std::uint32_t> a_exponents(a_values.size());
   std::vector<std::int16_t> b_exponents(b_values.size());
-  const gpu::SideA a{a_values.data(), a_exponents.data(), nullptr, nullptr, nullptr, d.a.fraction_bits};
-  const gpu::SideB b{b_values.data(), b_exponents.data(), nullptr, nullptr, nullptr, d.b.fraction_bits};
+  const gpu::SideA a{a_values.data(), a_exponents.data(), nullptr, nullptr, nullptr};
+  const gpu::SideB b{b_values.data(), b_exponents.data(), nullptr, nullptr, nullptr};
 
   std::vector<Term> terms;
   int alignment = PatchNode::kLowest;
