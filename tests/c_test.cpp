@@ -381,7 +381,7 @@ TEST(C, KnowsThePlansOfCublasLtsAlgorithms) {
   const auto plan = made_by<OwnedPlan>([&](auto to) { return tcnum_plan_of_cublaslt(&of, to); });
   const auto text = made_by<OwnedText>([&](auto to) { return tcnum_plan_to_json(plan.get(), to); });
   EXPECT_EQ(json::parse(text.get())["split_k"]["chunk"], 1408);
-  of.id = 12;
+  of.stages = 99;
   tcnum_plan* none = nullptr;
   EXPECT_EQ(tcnum_plan_of_cublaslt(&of, &none), TCNUM_INVALID);
   EXPECT_EQ(none, nullptr);

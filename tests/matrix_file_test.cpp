@@ -241,7 +241,7 @@ std::vector<BadArray> bad_arrays() {
       {"big-endian", with(dict(">f2", "(2, 3)")), {"descr: '>f2' is big-endian; expected '<f2'"}},
       {"complex", with(dict("<c8", "(2, 3)")), {"descr: \"<c8\" is unknown; expected one of <f8, <f4, <f2"}},
       {"fields", with("{'descr': [('x', '<f2')], }"), {"descr: ", "one simple type"}},
-      {"order is no bool", with("{'fortran_order': 0}"), {"fortran_order: ", "True or False"}},
+      {"order is no bool", with("{'descr': '<f2', 'fortran_order': 0}"), {"fortran_order: ", "True or False"}},
       {"no axes", with(dict("<f2", "()")), {"shape: ", "tuple of 1 to 3"}},
       {"four axes", with(dict("<f2", "(1, 1, 2, 3)")), {"shape: ", "tuple of 1 to 3"}},
       {"negative", with(dict("<f2", "(-2, 3)")), {"shape: ", "whole numbers"}},

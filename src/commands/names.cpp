@@ -5,12 +5,13 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "io/nearest.hpp"
 #include "io/printable.hpp"
 #include "numbers.hpp"
-#include "output.hpp"
 #include "src/catalogue/names.hpp"
 #include "src/catalogue/operand_formats.hpp"
 #include "src/oracles/datapath_oracle.hpp"
@@ -181,7 +182,8 @@ GemmPlan parse_plan(const std::string& name, std::optional<FormatId> operands, s
     if (operands) return named_plan(name, *operands, output);
     throw InputError(fmt::format("--format: missing; expected the format of A and B, which {} is for", name));
   }
-  if (!is_there(name)) {
+  std::error_code unknown;  // then reading it says why
+  if (!std::filesystem::exists(name, unknown) && !unknown) {
     std::vector<std::string_view> names;
     for (const NamedPlan& plan : plans) names.push_back(plan.name);
     throw InputError(fmt::format("--plan: {} is neither a plan's name nor a file; expected one of {}, or a file", name,

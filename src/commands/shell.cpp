@@ -130,10 +130,14 @@ std::string completions(const CLI::App& program, std::span<char* const> words) {
 }
 
 std::string manual_page(const CLI::App& program) {
+  std::string help = program.help("", CLI::AppFormatMode::All);
+  for (const CLI::App* each : commands_of(program)) {  // it has them, but not those below them
+    if (!commands_of(*each).empty()) help += "\n" + each->help("tcnum", CLI::AppFormatMode::All);
+  }
   return fmt::format(
       ".TH TCNUM 1 \"\" \"tcnum {}\" \"User Commands\"\n.SH NAME\ntcnum \\- what a tensor core computes, and the same "
       "bits without one\n.SH DESCRIPTION\n.nf\n{}.fi\n.SH ENVIRONMENT\n{}",
-      TCNUM_VERSION, roff(program.help("", CLI::AppFormatMode::All)), kEnvironment);
+      TCNUM_VERSION, roff(help), kEnvironment);
 }
 
 }  // namespace tcnum

@@ -15,7 +15,7 @@ namespace tcnum {
 struct Subject {
   std::string path;
 
-  /// "PATH: FIELD: what is wrong; right would be …", as an InputError.
+  /// "PATH: FIELD: what is wrong; expected …", as an InputError.
   template <class... Args>
   [[noreturn]] void fail(std::string_view field, fmt::format_string<Args...> problem, Args&&... args) const {
     throw InputError(fmt::format("{}: {}: {}", path, field, fmt::format(problem, std::forward<Args>(args)...)));

@@ -61,7 +61,7 @@ class FileProgram final : public Program {
   ProgramOptions options_;
 };
 
-/// Throws InputError: "COMMAND: what it did; right would be …; its standard error ends: …".
+/// Throws InputError: "COMMAND: what it did; expected …; its standard error ends: …".
 [[noreturn]] void fail_program(const std::string& command, const Child& child, std::string_view problem);
 /// The same where it ran out of time or was stopped; does nothing if it was not.
 void check_wait(const std::string& command, const Child& child, Child::Wait wait, const ProgramOptions& options);
