@@ -69,39 +69,25 @@ Space::Space(const Instruction& instruction) : instruction_(&instruction) {
     add_blocks(blocks_of(all, k), order);
   }
   if (scales()) add_scaled_groups(false);
+  fill_plain();
   if (sums_integers())
     fill_integers();
   else
     fill_floating();
 }
 
-/// Sums are exact: but for four properties there is one value that means nothing.
+/// One value of each property but the structure, which says nothing where the instruction has no such property.
+void Space::fill_plain() {
+  using enum Property;
+  std::apply([](auto&, auto&... lists) { (lists.resize(1), ...); }, values_);
+  list<operand_format>() = {instruction_->a};
+  list<fraction_bits>() = list<group_bits>() = list<c_bits>() = list<sum_bits>() = {kExact};
+}
+
 void Space::fill_integers() {
   using enum Property;
-  list<operand_format>() = {instruction_->a};
-  list<product_operation>() = {ProductOperation::multiply};
   if (instruction_->a == FormatId::b1) list<product_operation>().push_back(ProductOperation::exclusive_or);
-  list<fraction_bits>() = {kExact};
-  list<align_rounding>() = {Rounding::toward_zero};
-  list<product_exponent>() = {ProductExponent::sum};
-  list<zero_terms>() = {ZeroTerms::ignored};
-  list<group_bits>() = {kExact};
-  list<group_exponent>() = {GroupExponent::scales_alone};
-  list<output_rounding>() = {{std::nullopt, Rounding::toward_zero}};
-  list<output_fraction_bits>() = {SumWidth::of_the_format};
-  list<inner_result>() = {InnerResult::as_output, InnerResult::other_overflow};
-  list<add_rounding>() = {{Rounding::nearest_even, false}};
-  list<c_bits>() = list<sum_bits>() = {kExact};
-  list<join_rounding>() = {Rounding::toward_zero};
-  list<c_dropped>() = {std::nullopt};
-  list<total_bits>() = {{}};
-  list<infinite_products>() = {InfiniteProducts::no};
-  list<zero_exponent>() = {{ZeroExponentKind::none, 0}};
-  list<subnormal_inputs>() = {Subnormals::kept};
-  list<subnormal_exponent>() = {NormalisedSubnormals::none};
-  list<subnormal_outputs>() = {Subnormals::kept};
-  list<zero_sign>() = {ZeroSums::positive};
-  list<underflow_sign>() = {UnderflowSign::kept};
+  list<inner_result>().push_back(InnerResult::other_overflow);
   list<overflow>() = {Overflow::wrap, Overflow::max_finite};
   list<nan>() = {{.code = 0}};
 }
@@ -111,27 +97,23 @@ void Space::fill_floating() {
   const Format& result = format(instruction_->d);
   const bool fp16_result = result.id == FormatId::fp16, fp64_result = result.id == FormatId::fp64;
 
-  list<operand_format>() = {instruction_->a};
   // The storage of a tf32 operand is an fp32; whether the hardware looks at its low bits is a property like any other.
   if (instruction_->a == FormatId::tf32) list<operand_format>().push_back(FormatId::fp32);
-  list<product_operation>() = {ProductOperation::multiply};
   const WidthRange widths = scales() ? kWidthsScaled : fp64_result ? kWidthsFp64 : kWidths;
+  list<fraction_bits>().clear();
   for (int bits = widths.least; bits <= widths.most; ++bits) list<fraction_bits>().push_back(bits);
   list<fraction_bits>().push_back(kExact);
   list<align_rounding>() = {Rounding::toward_zero, Rounding::down, Rounding::nearest_even};
   list<product_exponent>() = {ProductExponent::sum, ProductExponent::normalised};
   list<zero_terms>() = {ZeroTerms::ignored, ZeroTerms::natural};
-  list<group_bits>() = {kExact};
-  list<group_exponent>() = {GroupExponent::scales_alone};
   if (scales()) list<group_exponent>().push_back(GroupExponent::with_products);
 
+  list<output_rounding>().clear();
   for (Rounding mode : kRoundings) list<output_rounding>().push_back({std::nullopt, mode});
   if (narrows()) {
     for (Rounding mode : kRoundings) list<output_rounding>().push_back({mode, Rounding::nearest_even});
   }
-  list<output_fraction_bits>() = {SumWidth::of_the_format};
   if (result.id == FormatId::fp32) list<output_fraction_bits>().push_back(SumWidth::of_its_terms);
-  list<inner_result>() = {InnerResult::as_output};
   list<add_rounding>() = {{Rounding::nearest_even, false}, {Rounding::toward_zero, false}};
   if (fp16_result) {
     list<inner_result>().insert(list<inner_result>().end(),
@@ -139,15 +121,8 @@ void Space::fill_floating() {
     list<add_rounding>().push_back({Rounding::nearest_even, true});
   }
 
-  list<c_bits>() = list<sum_bits>() = {kExact};
-  list<join_rounding>() = {Rounding::toward_zero};
-  list<c_dropped>() = {std::nullopt};
-  list<total_bits>() = {{}};
-  list<infinite_products>() = {InfiniteProducts::no};
-
   const auto [down, up] = fp16_result ? kFloorReachFp16 : kFloorReach;
   watch_exponent_ = result.min_exponent() + up;
-  list<zero_exponent>() = {{ZeroExponentKind::none, 0}};
   for (int floor = result.min_exponent() - down; floor <= watch_exponent_; ++floor) {
     list<zero_exponent>().push_back({ZeroExponentKind::floor, floor});
   }
@@ -162,6 +137,7 @@ void Space::fill_floating() {
 
   const std::uint64_t quiet = nan_code(result), sign = std::uint64_t{1} << (result.storage_bits - 1);
   const std::array<std::uint64_t, 3> codes = {result.code_mask() & ~sign, quiet, quiet | sign};
+  list<nan>().clear();
   for (std::uint64_t code : codes) list<nan>().push_back({.code = code});
   if (!propagates_nans()) return;
   constexpr auto a = NanOperand::a, b = NanOperand::b, c = NanOperand::c;
@@ -337,8 +313,13 @@ int Space::count(Property property) const {
 }
 
 std::string Space::value_text(Property property, int value) const {
-  return with_list(values_, property,
-                   [&](const auto& list) { return text_of(*instruction_, list[static_cast<std::size_t>(value)]); });
+  return with_list(values_, property, [&](const auto& list) {
+    const auto& of = list[static_cast<std::size_t>(value)];
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(of)>, Structure>)
+      return text_of(of);
+    else
+      return text_of(*instruction_, of);
+  });
 }
 
 std::vector<std::string> Space::value_texts(Property property, const std::vector<int>& values) const {

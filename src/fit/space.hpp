@@ -149,6 +149,7 @@ class Space {
   std::vector<Value<P>>& list() {
     return std::get<static_cast<std::size_t>(P)>(values_);
   }
+  void fill_plain();
   void fill_floating();
   void fill_integers();
   [[noreturn]] void throw_no_value(Property property, const std::string& text) const;

@@ -127,29 +127,8 @@ constexpr Setting setting(Value<P> value) {
   return {P, value};
 }
 
-/// Values as reports and JSON show them. What a value is called may depend on the instruction: the conjunction of two
-/// bits is "and", but "multiply" of numbers.
-std::string text_of(const Instruction& instruction, const Structure& value);
-std::string text_of(const Instruction& instruction, FormatId value);
-std::string text_of(const Instruction& instruction, ProductOperation value);
-std::string text_of(const Instruction& instruction, int fraction_bits);
-std::string text_of(const Instruction& instruction, Rounding value);
-std::string text_of(const Instruction& instruction, ProductExponent value);
-std::string text_of(const Instruction& instruction, ZeroTerms value);
-std::string text_of(const Instruction& instruction, const SumRounding& value);
-std::string text_of(const Instruction& instruction, SumWidth value);
-std::string text_of(const Instruction& instruction, InnerResult value);
-std::string text_of(const Instruction& instruction, const AddRounding& value);
-std::string text_of(const Instruction& instruction, std::optional<int> bits_below);
-std::string text_of(const Instruction& instruction, const TotalBits& value);
-std::string text_of(const Instruction& instruction, InfiniteProducts value);
-std::string text_of(const Instruction& instruction, GroupExponent value);
-std::string text_of(const Instruction& instruction, const ZeroExponent& value);
-std::string text_of(const Instruction& instruction, Subnormals value);
-std::string text_of(const Instruction& instruction, NormalisedSubnormals value);
-std::string text_of(const Instruction& instruction, ZeroSums value);
-std::string text_of(const Instruction& instruction, UnderflowSign value);
-std::string text_of(const Instruction& instruction, Overflow value);
-std::string text_of(const Instruction& instruction, const NanRule& value);
+/// A value as reports and JSON show it. What it is called may depend on the instruction: the conjunction of two bits is
+/// "and", but "multiply" of numbers.
+std::string text_of(const Instruction& instruction, const AnyValue& value);
 
 }  // namespace tcnum

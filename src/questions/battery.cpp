@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <iterator>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -14,6 +16,11 @@
 namespace tcnum {
 namespace {
 
+/// ±significand · 2^exponent, of which the format may cut bits.
+std::uint64_t code(const Format& f, bool negative, uint128 significand, int exponent) {
+  return encode(f, negative, significand, exponent, false, Rounding::toward_zero);
+}
+
 /// The battery of an instruction that sums floating-point products, group by group.
 class FloatBattery {
  public:
@@ -23,7 +30,10 @@ class FloatBattery {
         a_(format(instruction.a)),
         b_(format(instruction.b)),
         c_(format(instruction.c)),
-        d_(format(instruction.d)) {
+        d_(format(instruction.d)),
+        one_a_(code(a_, false, 1, 0)),
+        one_b_(code(b_, false, 1, 0)),
+        one_c_(code(c_, false, 1, 0)) {
     // The largest power of two that products, accumulator and result can all hold with room for a few carries.
     big_ = std::min({make_.highest(), c_.max_exponent() - 6, d_.max_exponent() - 6});
   }
@@ -72,8 +82,23 @@ class FloatBattery {
  private:
   int last() const { return in_.products() - 1; }
 
+  /// A product in a slot: ±2^exponent.
+  struct Power {
+    int slot;
+    bool negative;
+    int exponent;
+  };
+
   void ask(std::string name, Problem p) { problems_.push_back({std::move(name), std::move(p), purpose_}); }
   Problem zero() const { return zero_problem(in_); }
+  /// Of these products, one after the other, and c.
+  Problem of(std::initializer_list<Power> products, std::optional<std::uint64_t> c = std::nullopt) const {
+    Problem p = zero();
+    for (const auto& [slot, negative, exponent] : products) make_.put(p, slot, negative, exponent);
+    if (c) p.c = *c;
+    return p;
+  }
+  static const char* minus(bool negative) { return negative ? "-" : ""; }
   bool can(int exponent) const { return exponent >= make_.lowest_subnormal() && exponent <= make_.highest(); }
 
   void width_of_the_sum() {
@@ -89,30 +114,21 @@ class FloatBattery {
         for (const int top : tops) {
           if (in_.products() < 3 || !can(top - n) || top - n > d_.max_exponent()) continue;
           for (const int third : {2, last()}) {
-            Problem p = zero();
-            make_.put(p, 0, negative, top);
-            make_.put(p, 1, !negative, top);
-            make_.put(p, third, false, top - n);
-            ask(fmt::format("width: {0}2^{1} {2} 2^{1} + 2^{3} in slot {4}", negative ? "-" : "", top,
-                            negative ? "+" : "-", top - n, third),
-                p);
+            ask(fmt::format("width: {0}2^{1} {2} 2^{1} + 2^{3} in slot {4}", minus(negative), top, negative ? "+" : "-",
+                            top - n, third),
+                of({{0, negative, top}, {1, !negative, top}, {third, false, top - n}}));
             if (last() == 2) break;
           }
         }
-        Problem p = zero();
-        make_.put(p, 0, negative, big_);
-        make_.put(p, last(), !negative, big_);
-        p.c = make_.accumulator(negative, big_ - n);
-        ask(fmt::format("width: 2^{0} - 2^{0}, c = {1}2^{2}", big_, negative ? "-" : "", big_ - n), p);
+        ask(fmt::format("width: 2^{0} - 2^{0}, c = {1}2^{2}", big_, minus(negative), big_ - n),
+            of({{0, negative, big_}, {last(), !negative, big_}}, make_.accumulator(negative, big_ - n)));
       }
     }
     purpose_ = ProblemPurpose::rounding;
     // 1·1 + c = −(1 − 2^−24): extra bits below the result's.
     for (int n = 20; n <= 28; ++n) {
-      Problem p = zero();
-      make_.put(p, 0, false, 0);
-      p.c = encode(c_, true, (uint128{1} << n) - 1, -n, false, Rounding::toward_zero);
-      ask(fmt::format("extra bits: 1 - (1 - 2^-{})", n), p);
+      ask(fmt::format("extra bits: 1 - (1 - 2^-{})", n),
+          of({{0, false, 0}}, code(c_, true, (uint128{1} << n) - 1, -n)));
     }
   }
 
@@ -122,9 +138,9 @@ class FloatBattery {
     for (int positive = 0; positive <= 2; ++positive) {
       Problem p = zero();
       for (int k = 0; k < in_.products(); ++k) {
-        p.a[static_cast<std::size_t>(k)] = encode(a_, k >= positive, 1, 0, false, Rounding::toward_zero);
+        p.a[static_cast<std::size_t>(k)] = code(a_, k >= positive, 1, 0);
       }
-      p.c = encode(c_, true, 0, 0, false, Rounding::toward_zero);
+      p.c = code(c_, true, 0, 0);
       ask(fmt::format("apart: {} zeros of -1 times zero, c = -0", in_.products() - positive), p);
     }
   }
@@ -145,19 +161,13 @@ class FloatBattery {
     for (int n = 1; n <= 40; ++n) {
       for (const bool negative : {false, true}) {
         if (!can(top - n)) continue;
-        Problem p = zero();
-        make_.put(p, one, negative, top);
-        make_.put(p, other, !negative, top - n);
-        ask(fmt::format("apart: {}(2^{} - 2^{}) in slots {} and {}", negative ? "-" : "", top, top - n, one, other), p);
+        ask(fmt::format("apart: {}(2^{} - 2^{}) in slots {} and {}", minus(negative), top, top - n, one, other),
+            of({{one, negative, top}, {other, !negative, top - n}}));
         for (const int third : {last() / 2 + 1, last()}) {
           if (third == one || third == other || third > last()) continue;
-          p = zero();
-          make_.put(p, one, negative, top);
-          make_.put(p, other, !negative, top);
-          make_.put(p, third, negative, top - n);
-          ask(fmt::format("apart: {}(2^{} - 2^{} + 2^{}) in slots {}, {} and {}", negative ? "-" : "", top, top,
-                          top - n, one, other, third),
-              p);
+          ask(fmt::format("apart: {}(2^{} - 2^{} + 2^{}) in slots {}, {} and {}", minus(negative), top, top, top - n,
+                          one, other, third),
+              of({{one, negative, top}, {other, !negative, top}, {third, negative, top - n}}));
         }
       }
     }
@@ -172,12 +182,10 @@ class FloatBattery {
       for (const bool negative : {false, true}) {
         for (const bool c_negative : {false, true}) {
           for (const std::uint64_t quarters : {4u, 5u, 7u}) {
-            Problem p = zero();
-            make_.put(p, one, negative, top);
+            Problem p = of({{one, negative, top}}, code(c_, c_negative, quarters, top - n - 2));
             put_largest_below(p, other, !negative, top);
-            p.c = encode(c_, c_negative, quarters, top - n - 2, false, Rounding::toward_zero);
-            ask(fmt::format("apart: {}(2^{} less a little) in slots {} and {}, c = {}{} * 2^{}", negative ? "-" : "",
-                            top, one, other, c_negative ? "-" : "", quarters, top - n - 2),
+            ask(fmt::format("apart: {}(2^{} less a little) in slots {} and {}, c = {}{} * 2^{}", minus(negative), top,
+                            one, other, minus(c_negative), quarters, top - n - 2),
                 p);
           }
         }
@@ -200,13 +208,11 @@ class FloatBattery {
       for (int signs = 0; signs < 8; ++signs) {
         for (const auto& [fraction, half] : cases) {
           if (!can(top - half) || !can(top - n)) continue;
-          Problem p = zero();
-          make_.put(p, one, (signs & 1) != 0, top - half);
-          make_.put(p, other, (signs & 2) != 0, top - n);
-          p.c = make_.accumulator((signs & 4) != 0, top) | fraction;
-          ask(fmt::format("apart: c about 2^{}, {}2^{} and {}2^{} in slots {} and {}", top, (signs & 1) != 0 ? "-" : "",
-                          top - half, (signs & 2) != 0 ? "-" : "", top - n, one, other),
-              p);
+          const bool first = (signs & 1) != 0, second = (signs & 2) != 0;
+          ask(fmt::format("apart: c about 2^{}, {}2^{} and {}2^{} in slots {} and {}", top, minus(first), top - half,
+                          minus(second), top - n, one, other),
+              of({{one, first, top - half}, {other, second, top - n}},
+                 make_.accumulator((signs & 4) != 0, top) | fraction));
         }
       }
     }
@@ -236,8 +242,8 @@ class FloatBattery {
             if (products >= 3) multiply_by_eighths(p, i * stride, kEighths[static_cast<std::size_t>(i % 3)]);
           }
           make_.put(p, products * stride, negative, top - n);
-          ask(fmt::format("apart: {}(2^{} as {} products, and 2^{}), slots {} apart", negative ? "-" : "", half,
-                          products, top - n, stride),
+          ask(fmt::format("apart: {}(2^{} as {} products, and 2^{}), slots {} apart", minus(negative), half, products,
+                          top - n, stride),
               p);
         }
       }
@@ -262,14 +268,12 @@ class FloatBattery {
       for (int signs = 0; signs < 8; ++signs) {
         const bool tie = other.size() > 1 && (signs & 4) == 0;
         if (!can(top - below) || !can(top - half)) continue;
-        Problem p = zero();
-        make_.put(p, one[0], (signs & 1) != 0, top);
-        make_.put(p, other[0], (signs & 2) != 0, top - below);
+        const bool first = (signs & 1) != 0, second = (signs & 2) != 0;
+        Problem p = of({{one[0], first, top}, {other[0], second, top - below}});
         // A sum of both has as many bits as a result holds, if they are of one sign.
-        if (tie) make_.put(p, other[1], (signs & 2) != 0, top - half);
-        ask(fmt::format("sums: {}2^{} in slot {}, {}{}2^{} in slot {}", (signs & 1) != 0 ? "-" : "", top, one[0],
-                        (signs & 2) != 0 ? "-" : "", tie ? fmt::format("2^{} and ", top - half) : "", top - below,
-                        other[0]),
+        if (tie) make_.put(p, other[1], second, top - half);
+        ask(fmt::format("sums: {}2^{} in slot {}, {}{}2^{} in slot {}", minus(first), top, one[0], minus(second),
+                        tie ? fmt::format("2^{} and ", top - half) : "", top - below, other[0]),
             p);
       }
     }
@@ -293,8 +297,8 @@ class FloatBattery {
             if (pattern & 1) put(top - fraction - 1 - sticky);
             p.c = make_.accumulator(negative, top);
             if ((pattern & 1) == 0 && sticky > 1) continue;
-            ask(fmt::format("rounding: {}(2^{} + {:03b} below bit {}, sticky {} lower)", negative ? "-" : "", top,
-                            pattern, fraction, sticky),
+            ask(fmt::format("rounding: {}(2^{} + {:03b} below bit {}, sticky {} lower)", minus(negative), top, pattern,
+                            fraction, sticky),
                 p);
           }
         }
@@ -304,13 +308,12 @@ class FloatBattery {
 
   void carries_and_normalisation() {
     purpose_ = ProblemPurpose::rounding;
-    const Format& c = c_;
     // Carries: many terms of the same size push the sum's leading bit up.
     for (int terms = 1; terms <= in_.products(); terms = terms < 4 ? terms + 1 : terms * 2) {
       for (const std::uint64_t eighths : {8u, 12u, 14u, 15u}) {
         Problem p = zero();
         for (int k = 0; k < terms; ++k) make_.put(p, k, false, 0);
-        p.c = encode(c, false, eighths, -3, false, Rounding::toward_zero);
+        p.c = code(c_, false, eighths, -3);
         ask(fmt::format("carries: {} ones and c = {}/8", terms, eighths), p);
       }
     }
@@ -321,18 +324,16 @@ class FloatBattery {
       for (int k = 0; k < std::min(4, in_.products()); ++k) {
         if (can(-n)) make_.put(p, k, false, -n);
       }
-      p.c = encode(c, false, (uint128{1} << n) - 1, -n, false, Rounding::toward_zero, Overflow::max_finite);
+      p.c = cut_code(c_, false, (uint128{1} << n) - 1, -n);
       ask(fmt::format("normalisation: four of 2^-{0} and c = 1 - 2^-{0}", n), p);
     }
     // Products in [2, 4): 1.5 · 1.5 against the same value as 2.25 · 1 (where the format has it).
     for (int n = 8; n <= 40; ++n) {
       if (!can(-n) || in_.products() < 3) continue;
       for (const bool split : {true, false}) {
-        Problem p = zero();
-        p.a[0] = encode(a_, false, split ? 3 : 9, split ? -1 : -2, false, Rounding::toward_zero);
-        p.b[0] = encode(b_, false, split ? 3 : 1, split ? -1 : 0, false, Rounding::toward_zero);
-        make_.put(p, 1, true, 1);
-        make_.put(p, 2, true, -n);
+        Problem p = of({{1, true, 1}, {2, true, -n}});
+        p.a[0] = code(a_, false, split ? 3 : 9, split ? -1 : -2);
+        p.b[0] = code(b_, false, split ? 3 : 1, split ? -1 : 0);
         ask(fmt::format("product exponent: {} - 2 - 2^-{}", split ? "1.5 * 1.5" : "2.25 * 1", n), p);
       }
     }
@@ -343,21 +344,16 @@ class FloatBattery {
     // A small product in every slot, with a value on the edge in c.
     for (int k = 0; k < in_.products(); ++k) {
       for (const int n : {d_.fraction_bits, d_.fraction_bits + 1, d_.fraction_bits + 2}) {
-        Problem p = zero();
         const int other = (k + 1) % in_.products();
         if (!can(-n)) continue;
-        make_.put(p, k, false, -n);
-        make_.put(p, other, false, -n);
-        p.c = make_.accumulator(false, 0);
-        ask(fmt::format("block: 1 + 2^-{0} in slots {1} and {2}", n, k, other), p);
+        ask(fmt::format("block: 1 + 2^-{0} in slots {1} and {2}", n, k, other),
+            of({{k, false, -n}, {other, false, -n}}, make_.accumulator(false, 0)));
       }
     }
   }
 
   void subnormals() {
     purpose_ = ProblemPurpose::edges;
-    const std::uint64_t one_a = encode(a_, false, 1, 0, false, Rounding::toward_zero);
-    const std::uint64_t one_b = encode(b_, false, 1, 0, false, Rounding::toward_zero);
     const auto smallest = [](const Format& f) { return std::uint64_t{1} << f.padding_bits; };
     const auto largest_subnormal = [](const Format& f) {
       return ((std::uint64_t{1} << f.fraction_bits) - 1) << f.padding_bits;
@@ -365,17 +361,17 @@ class FloatBattery {
     for (const bool large : {false, true}) {
       Problem p = zero();
       p.a[0] = large ? largest_subnormal(a_) : smallest(a_);
-      p.b[0] = one_b;
+      p.b[0] = one_b_;
       ask("subnormal a", p);
       p = zero();
-      p.a[0] = one_a;
+      p.a[0] = one_a_;
       p.b[0] = large ? largest_subnormal(b_) : smallest(b_);
       ask("subnormal b", p);
       p = zero();
       p.c = large ? largest_subnormal(c_) : smallest(c_);
       ask("subnormal c alone", p);
       p.a[0] = zero_code(a_, false);
-      p.b[0] = one_b;
+      p.b[0] = one_b_;
       p.c |= std::uint64_t{1} << (c_.storage_bits - 1);
       ask("negative subnormal c alone", p);
     }
@@ -383,7 +379,7 @@ class FloatBattery {
     for (int n = 4; n <= 60; n += 2) {
       Problem p = zero();
       p.a[0] = smallest(a_);
-      p.b[0] = encode(b_, false, 1, b_.max_exponent(), false, Rounding::toward_zero, Overflow::max_finite);
+      p.b[0] = cut_code(b_, false, 1, b_.max_exponent());
       p.c = make_.accumulator(true, a_.min_exponent() - a_.fraction_bits + b_.max_exponent() - n);
       ask(fmt::format("alignment of a subnormal a, c 2^{} below", n), p);
     }
@@ -399,26 +395,23 @@ class FloatBattery {
       const Format& y = swapped ? a_ : b_;
       const int value = x.min_exponent() - x.fraction_bits + y.max_exponent();
       const std::uint64_t small = std::uint64_t{1} << x.padding_bits;
-      const std::uint64_t large =
-          encode(y, false, 1, y.max_exponent(), false, Rounding::toward_zero, Overflow::max_finite);
+      const std::uint64_t large = cut_code(y, false, 1, y.max_exponent());
       for (int n = d_.fraction_bits + 2; n <= d_.fraction_bits + 24; ++n) {
         if (!can(value - d_.fraction_bits - 1) || !can(value - n)) continue;
         for (const bool negative : {false, true}) {
           for (const int apart : {1, 4}) {  // slots of one block, whichever way blocks interleave
             if (2 * apart >= in_.products()) continue;
-            Problem p = zero();
+            Problem p = of({{apart, false, value - d_.fraction_bits - 1}, {2 * apart, negative, value - n}});
             p.a[0] = swapped ? large : small;
             p.b[0] = swapped ? small : large;
-            make_.put(p, apart, false, value - d_.fraction_bits - 1);
-            make_.put(p, 2 * apart, negative, value - n);
-            ask(fmt::format("subnormal {}: 2^{}, a tie, and {}2^{}", swapped ? "b" : "a", value, negative ? "-" : "",
+            ask(fmt::format("subnormal {}: 2^{}, a tie, and {}2^{}", swapped ? "b" : "a", value, minus(negative),
                             value - n),
                 p);
             // The same with an odd last bit, so that the tie goes the other way.
             if (3 * apart < in_.products() && can(value - d_.fraction_bits)) {
               make_.put(p, 3 * apart, false, value - d_.fraction_bits);
-              ask(fmt::format("subnormal {}: 2^{}, an odd tie, and {}2^{}", swapped ? "b" : "a", value,
-                              negative ? "-" : "", value - n),
+              ask(fmt::format("subnormal {}: 2^{}, an odd tie, and {}2^{}", swapped ? "b" : "a", value, minus(negative),
+                              value - n),
                   p);
             }
           }
@@ -436,15 +429,11 @@ class FloatBattery {
         if (!can(base - n)) continue;
         for (const bool negative : {false, true}) {
           if (can(base) && in_.products() >= 2) {
-            Problem p = zero();
-            make_.put(p, 0, negative, base);
-            make_.put(p, 1, !negative, base - n);
-            ask(fmt::format("zero exponent: {}(2^{} - 2^{})", negative ? "-" : "", base, base - n), p);
+            ask(fmt::format("zero exponent: {}(2^{} - 2^{})", minus(negative), base, base - n),
+                of({{0, negative, base}, {1, !negative, base - n}}));
           }
-          Problem p = zero();
-          p.c = make_.accumulator(negative, base);
-          make_.put(p, 0, !negative, base - n);
-          ask(fmt::format("zero exponent: c = {}2^{}, product 2^{}", negative ? "-" : "", base, base - n), p);
+          ask(fmt::format("zero exponent: c = {}2^{}, product 2^{}", minus(negative), base, base - n),
+              of({{0, !negative, base - n}}, make_.accumulator(negative, base)));
         }
       }
     }
@@ -453,36 +442,30 @@ class FloatBattery {
       if (!can(quantum - 1) || !can(quantum - n)) continue;
       for (const bool negative : {false, true}) {
         for (const bool above : {false, true}) {
-          Problem p = zero();
-          make_.put(p, 0, negative, quantum);
-          make_.put(p, 1, negative, quantum - 1);
-          make_.put(p, 2, negative != above, quantum - n);
-          ask(fmt::format("zero exponent: {0}(2^{1} + 2^{2} {3} 2^{4})", negative ? "-" : "", quantum, quantum - 1,
+          ask(fmt::format("zero exponent: {0}(2^{1} + 2^{2} {3} 2^{4})", minus(negative), quantum, quantum - 1,
                           above ? "-" : "+", quantum - n),
-              p);
+              of({{0, negative, quantum}, {1, negative, quantum - 1}, {2, negative != above, quantum - n}}));
         }
       }
     }
     // c alone, of every size: is it cut?
     for (int e = c_.min_exponent() - c_.fraction_bits; e <= c_.min_exponent() + 12; ++e) {
       for (const bool negative : {false, true}) {
-        Problem p = zero();
         const int bits = std::min(c_.fraction_bits, e - (c_.min_exponent() - c_.fraction_bits));
-        p.c = encode(c_, negative, (uint128{2} << bits) - 1, e - bits, false, Rounding::toward_zero);
-        ask(fmt::format("c alone: {}(2^{} - 1 ulp)", negative ? "-" : "", e + 1), p);
+        ask(fmt::format("c alone: {}(2^{} - 1 ulp)", minus(negative), e + 1),
+            of({}, code(c_, negative, (uint128{2} << bits) - 1, e - bits)));
       }
     }
   }
 
   void zeros() {
     purpose_ = ProblemPurpose::edges;
-    const std::uint64_t one_b = encode(b_, false, 1, 0, false, Rounding::toward_zero);
     for (int pattern = 0; pattern < 8; ++pattern) {
       Problem p = zero();
       for (int k = 0; k < in_.products(); ++k) {
         const bool negative = (pattern & 1) != 0 && (k != last() || (pattern & 2) == 0);
         p.a[static_cast<std::size_t>(k)] = zero_code(a_, negative);
-        p.b[static_cast<std::size_t>(k)] = one_b;
+        p.b[static_cast<std::size_t>(k)] = one_b_;
       }
       p.c = zero_code(c_, (pattern & 4) != 0);
       ask(fmt::format("zeros: products {}, c {}0", (pattern & 1) ? ((pattern & 2) ? "-0 and a +0" : "-0") : "+0",
@@ -490,21 +473,14 @@ class FloatBattery {
           p);
     }
     for (const bool negative : {false, true}) {
-      Problem p = zero();
-      make_.put(p, 0, negative, 0);
-      make_.put(p, last(), !negative, 0);
-      p.c = zero_code(c_, true);
-      ask("zeros: x - x with c = -0", p);
-      p = zero();
-      make_.put(p, 0, negative, 0);
-      p.c = make_.accumulator(!negative, 0);
-      ask("zeros: x - c", p);
+      ask("zeros: x - x with c = -0", of({{0, negative, 0}, {last(), !negative, 0}}, zero_code(c_, true)));
+      ask("zeros: x - c", of({{0, negative, 0}}, make_.accumulator(!negative, 0)));
     }
     // Do zeros take part in the alignment? A zero times something large beside something small.
     for (int n = 0; n <= 60; n += 2) {
       Problem p = zero();
       p.a[0] = zero_code(a_, false);
-      p.b[0] = encode(b_, false, 1, b_.max_exponent(), false, Rounding::toward_zero, Overflow::max_finite);
+      p.b[0] = cut_code(b_, false, 1, b_.max_exponent());
       const int e = std::max(make_.lowest_subnormal(), a_.min_exponent() + b_.max_exponent() - n);
       if (can(e)) make_.put(p, 1, false, e);
       p.c = make_.accumulator(false, e - 3);
@@ -528,11 +504,8 @@ class FloatBattery {
         ask("overflow: products", p);
         // Is the overflow of an early product undone by a later one?
         for (int k = 1; k < in_.products(); ++k) {
-          p = zero();
-          make_.put(p, 0, negative, d_.max_exponent());
-          make_.put(p, k, !negative, d_.max_exponent());
-          p.c = max_finite_code(c_, negative);
-          ask(fmt::format("overflow: undone in slot {}", k), p);
+          ask(fmt::format("overflow: undone in slot {}", k),
+              of({{0, negative, d_.max_exponent()}, {k, !negative, d_.max_exponent()}}, max_finite_code(c_, negative)));
         }
       }
     }
@@ -540,8 +513,6 @@ class FloatBattery {
 
   void infinities_and_nans() {
     purpose_ = ProblemPurpose::edges;
-    const std::uint64_t one_a = encode(a_, false, 1, 0, false, Rounding::toward_zero);
-    const std::uint64_t one_b = encode(b_, false, 1, 0, false, Rounding::toward_zero);
     const auto with = [&](std::uint64_t a0, std::uint64_t b0, std::uint64_t c0) {
       Problem p = zero();
       p.a[0] = a0;
@@ -549,19 +520,18 @@ class FloatBattery {
       p.c = c0;
       return p;
     };
-    const std::uint64_t c_one = encode(c_, false, 1, 0, false, Rounding::toward_zero);
     for (const bool negative : {false, true}) {
-      ask("inf: c", with(one_a, one_b, infinity_code(c_, negative)));
+      ask("inf: c", with(one_a_, one_b_, infinity_code(c_, negative)));
       if (a_.has_infinity()) {
-        ask("inf: a", with(infinity_code(a_, negative), one_b, c_one));
-        ask("inf: a * 0", with(infinity_code(a_, negative), 0, c_one));
-        ask("inf: a - c", with(infinity_code(a_, negative), one_b, infinity_code(c_, !negative)));
-        Problem p = with(infinity_code(a_, negative), one_b, c_one);
+        ask("inf: a", with(infinity_code(a_, negative), one_b_, one_c_));
+        ask("inf: a * 0", with(infinity_code(a_, negative), 0, one_c_));
+        ask("inf: a - c", with(infinity_code(a_, negative), one_b_, infinity_code(c_, !negative)));
+        Problem p = with(infinity_code(a_, negative), one_b_, one_c_);
         p.a[static_cast<std::size_t>(last())] = infinity_code(a_, !negative);
-        p.b[static_cast<std::size_t>(last())] = one_b;
+        p.b[static_cast<std::size_t>(last())] = one_b_;
         ask("inf: product - product", p);
       }
-      if (b_.has_infinity()) ask("inf: b", with(one_a, infinity_code(b_, negative), c_one));
+      if (b_.has_infinity()) ask("inf: b", with(one_a_, infinity_code(b_, negative), one_c_));
     }
     const auto nans = [](const Format& f) {
       if (f.non_finite == NonFinite::none) return std::vector<std::uint64_t>();
@@ -581,26 +551,26 @@ class FloatBattery {
       return codes;
     };
     for (const std::uint64_t x : nans(a_)) {
-      ask("nan: a", with(x, one_b, c_one));
-      ask("nan: a * 0", with(x, 0, c_one));
-      ask("nan: a with c infinite", with(x, one_b, infinity_code(c_, true)));
-      for (const std::uint64_t y : nans(b_)) ask("nan: a and b", with(x, y, c_one));
-      for (const std::uint64_t y : nans(c_)) ask("nan: a and c", with(x, one_b, y));
+      ask("nan: a", with(x, one_b_, one_c_));
+      ask("nan: a * 0", with(x, 0, one_c_));
+      ask("nan: a with c infinite", with(x, one_b_, infinity_code(c_, true)));
+      for (const std::uint64_t y : nans(b_)) ask("nan: a and b", with(x, y, one_c_));
+      for (const std::uint64_t y : nans(c_)) ask("nan: a and c", with(x, one_b_, y));
     }
     for (const std::uint64_t x : nans(b_)) {
-      ask("nan: b", with(one_a, x, c_one));
-      for (const std::uint64_t y : nans(c_)) ask("nan: b and c", with(one_a, x, y));
+      ask("nan: b", with(one_a_, x, one_c_));
+      for (const std::uint64_t y : nans(c_)) ask("nan: b and c", with(one_a_, x, y));
     }
     for (const std::uint64_t x : nans(c_)) {
-      ask("nan: c", with(one_a, one_b, x));
+      ask("nan: c", with(one_a_, one_b_, x));
       if (a_.has_infinity()) ask("nan: c with inf * 0", with(infinity_code(a_, false), 0, x));
     }
     if (in_.products() > 1) {
       const auto first = nans(a_), second = nans(a_);
       for (std::size_t i = 0; i < first.size(); ++i) {
-        Problem p = with(first[i], one_b, c_one);
+        Problem p = with(first[i], one_b_, one_c_);
         p.a[static_cast<std::size_t>(last())] = second[(i + 3) % second.size()];
-        p.b[static_cast<std::size_t>(last())] = one_b;
+        p.b[static_cast<std::size_t>(last())] = one_b_;
         ask("nan: two products", p);
       }
     }
@@ -610,28 +580,25 @@ class FloatBattery {
     purpose_ = ProblemPurpose::operands;
     // Bits of the storage that the format does not have.
     if (a_.padding_bits == 0) return;
-    const std::uint64_t one = encode(a_, false, 1, 0, false, Rounding::toward_zero);
     for (int bit = 0; bit < a_.padding_bits; ++bit) {
       Problem p = zero();
-      p.a[0] = one | (std::uint64_t{1} << bit);
-      p.b[0] = one;
+      p.a[0] = one_a_ | (std::uint64_t{1} << bit);
+      p.b[0] = one_a_;
       ask(fmt::format("tf32: bit {} of a", bit), p);
       std::swap(p.a[0], p.b[0]);
       ask(fmt::format("tf32: bit {} of b", bit), p);
       p.a[0] = infinity_code(a_, false) | (std::uint64_t{1} << bit);
       ask(fmt::format("tf32: an infinity with bit {} set", bit), p);
       p.a[0] = std::uint64_t{1} << bit;
-      p.b[0] = encode(b_, false, 1, 100, false, Rounding::toward_zero);
+      p.b[0] = code(b_, false, 1, 100);
       ask(fmt::format("tf32: a zero with bit {} set", bit), p);
     }
   }
 
   const Instruction& in_;
   ProductMaker make_;
-  const Format& a_;
-  const Format& b_;
-  const Format& c_;
-  const Format& d_;
+  const Format &a_, &b_, &c_, &d_;
+  const std::uint64_t one_a_, one_b_, one_c_;
   int big_;
   ProblemPurpose purpose_ = ProblemPurpose::operands;  // of the problems that come next
   std::vector<CraftedProblem> problems_;
