@@ -23,7 +23,7 @@ namespace tcnum {
 inline FitOptions quick_options(std::size_t search_tiles = 2) {
   FitOptions options;
   options.search_tiles = search_tiles;
-  options.tiles_per_family = 8;
+  options.tiles_per_distribution = 8;
   return options;
 }
 
@@ -75,12 +75,12 @@ inline void expect_same_results(const Instruction& dot, const Datapath& one, con
                                 std::size_t tiles_each) {
   constexpr std::uint64_t kOtherSeed = 77;
   const Emulator x(one), y(other);
-  for (std::size_t f = 0; f < kFamilies; ++f) {
-    Tiles tiles = make_family_tiles(dot, static_cast<Family>(f), kOtherSeed, 0, tiles_each, kPackSide, kPackSide);
+  for (const Distribution each : kAllRandom) {
+    Tiles tiles = make_random_tiles(dot, each, kOtherSeed, 0, tiles_each, kPackSide, kPackSide);
     Tiles others = tiles;
     x.run(tiles);
     y.run(others);
-    EXPECT_EQ(tiles.d, others.d) << name(static_cast<Family>(f));
+    EXPECT_EQ(tiles.d, others.d) << name(each);
   }
 }
 

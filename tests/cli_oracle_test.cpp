@@ -120,7 +120,7 @@ TEST_F(CliOracle, SaysOfNumPyWhatItsAnswersBear) {
   const Instruction dot = make_dot(FormatId::fp32, FormatId::fp32, FormatId::fp32, FormatId::fp32, 16);
   const auto program = tcnum::start_program(python + " '" TCNUM_SOURCE_DIR "/examples/oracles/oracle.py'");
   const auto oracle = make_program_oracle(dot, std::nullopt, program, NanBits::any);
-  const FittedDatapath fitted = fit_datapath(dot, *oracle, {.tiles_per_family = 2, .search_tiles = 20});
+  const FittedDatapath fitted = fit_datapath(dot, *oracle, {.tiles_per_distribution = 2, .search_tiles = 20});
   finish_program(*program);
 
   ASSERT_GT(fitted.answers.size(), 1000u);

@@ -131,7 +131,7 @@ TEST_F(CliText, BadInputIsRefused) {
   };
   expect_refused(with({"--distribution", "bell"}), "--distribution: bell is unknown; expected one of battery");
   expect_refused(with({"--distribution", "product_pairs"}), "--distribution");
-  // A family's former name is the distribution's of that kind.
+  // A distribution's older spelling is taken too.
   const auto drawn = [&](const char* distribution) {
     EXPECT_EQ(run(with({"--distribution", distribution})).status, 0) << distribution;
     return text("x.safetensors");

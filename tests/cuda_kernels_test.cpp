@@ -99,8 +99,7 @@ class CudaKernels : public testing::TestWithParam<Subject> {
 };
 
 TEST_P(CudaKernels, MakeTheStreamAndCompareIt) {
-  for (std::size_t i = 0; i < kRandomDistributions; ++i) {
-    const auto distribution = static_cast<Distribution>(i);
+  for (const Distribution distribution : kAllRandom) {
     SCOPED_TRACE(name(distribution));
     ASSERT_EQ(launch_stream_codes(stream::recipe(in_, distribution, kSeed), tiles_), cudaSuccess);
     Tiles expected = make_stream_tiles(in_, distribution, kSeed, kFirst, kTiles);

@@ -12,7 +12,7 @@
 
 #include "isa/sparsity.hpp"
 #include "sparse_operands.hpp"
-#include "src/questions/families.hpp"
+#include "src/questions/stream.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/emulator.hpp"
 #include "tcnum/error.hpp"
@@ -150,13 +150,14 @@ TEST_P(DeviceTest, ZeroAccumulatorsGiveTheBitsOfTheCatalogue) {
   if (entries.empty() || !entries[0].fitted) GTEST_SKIP() << "no datapath of " << instruction().name() << " is fitted";
   const auto oracle = make_gpu_dot_oracle(instruction());
   const Emulator emulator(entries[0].datapath);
-  for (const Family family : {Family::narrow, Family::wide, Family::tiny, Family::signed_zeros, Family::specials}) {
-    Tiles tiles = make_family_tiles(instruction(), family, 3, 0, 100, rows(), 8);
+  for (const Distribution distribution : {Distribution::narrow, Distribution::wide, Distribution::tiny,
+                                          Distribution::signed_zeros, Distribution::specials}) {
+    Tiles tiles = make_random_tiles(instruction(), distribution, 3, 0, 100, rows(), 8);
     tiles.c = Codes(tiles.c.bytes_each(), tiles.c.size());
     Tiles expected = tiles;
     oracle->answer(tiles);
     emulator.run(expected);
-    EXPECT_EQ(tiles.d, expected.d) << name(family);
+    EXPECT_EQ(tiles.d, expected.d) << name(distribution);
   }
 }
 
@@ -221,11 +222,12 @@ TEST_P(SparseDeviceTest, AnyOperandsWithAnyMetadataGiveTheBitsOfTheCatalogue) {
   if (entries.empty() || !entries[0].fitted) GTEST_SKIP() << "no datapath of " << instruction().name() << " is fitted";
   const auto oracle = make_gpu_oracle(instruction());
   const Emulator emulator(entries[0].datapath);
-  for (const Family family : {Family::narrow, Family::wide, Family::uniform_bits, Family::tiny}) {
+  for (const Distribution distribution :
+       {Distribution::narrow, Distribution::wide, Distribution::uniform_bits, Distribution::tiny}) {
     Tiles tiles = with_random_metadata(200, 16, 8);
-    // B has twice the depth of the problems that a family makes: its halves are two problems.
-    const Tiles even = make_family_tiles(instruction(), family, 1, 0, 200, 16, 8);
-    const Tiles odd = make_family_tiles(instruction(), family, 2, 0, 200, 16, 8);
+    // B has twice the depth of the problems that are made: its halves are two problems.
+    const Tiles even = make_random_tiles(instruction(), distribution, 1, 0, 200, 16, 8);
+    const Tiles odd = make_random_tiles(instruction(), distribution, 2, 0, 200, 16, 8);
     tiles.a = even.a;
     tiles.c = even.c;
     for (std::size_t t = 0; t < tiles.count; ++t) {
@@ -239,7 +241,7 @@ TEST_P(SparseDeviceTest, AnyOperandsWithAnyMetadataGiveTheBitsOfTheCatalogue) {
     oracle->answer(tiles);
     Tiles expected = gather(tiles);
     emulator.run(expected);
-    EXPECT_EQ(tiles.d, expected.d) << name(family);
+    EXPECT_EQ(tiles.d, expected.d) << name(distribution);
   }
 }
 

@@ -51,7 +51,7 @@ TEST_P(DotFit, ReturnsTheClassOfTheHiddenDatapath) {
     DatapathOracle oracle(space.datapath(hidden), dot, "hidden", 1);
     FitOptions options;
     options.search_tiles = 10;
-    options.tiles_per_family = 4;
+    options.tiles_per_distribution = 4;
     Fit fit(dot, &oracle, options);
     const FitResult result = fit.run();
     EXPECT_NE(result.verdict, Verdict::unexplained);

@@ -12,7 +12,7 @@
 #include "src/fit/cores.hpp"
 #include "src/fit/edge_rules.hpp"
 #include "src/fit/nearest.hpp"
-#include "src/questions/families.hpp"
+#include "src/questions/stream.hpp"
 #include "tcnum/emulator.hpp"
 
 namespace tcnum::elimination_test {
@@ -24,9 +24,9 @@ const char* const kInstructions[] = {"mma.m8n8k4.f32.f16.f16.f32", "mma.m8n8k4.f
 
 class Steps : public testing::TestWithParam<const char*> {
  protected:
-  /// A few problems of one family, with a datapath's answers.
-  void answer(const Choice& by, Family family, std::uint64_t seed, std::size_t rows) {
-    Tiles tiles = make_family_tiles(space_.instruction(), family, seed, 0, 1, rows, rows);
+  /// A few problems of one distribution, with a datapath's answers.
+  void answer(const Choice& by, Distribution distribution, std::uint64_t seed, std::size_t rows) {
+    Tiles tiles = make_random_tiles(space_.instruction(), distribution, seed, 0, 1, rows, rows);
     Emulator(space_.datapath(by)).run(tiles);
     evidence_.add(std::move(tiles), "drawn");
   }
@@ -60,13 +60,13 @@ Choice without(Choice choice, std::span<const Property> properties) {
 /// Of few answers, so that much is left, and other values of a rule have others consulted.
 TEST_P(EdgeRules, AreThoseThatExplainEveryAnswer) {
   std::mt19937_64 random(1);
-  constexpr std::array kFamilies = {Family::edges,        Family::huge,     Family::tiny,
-                                    Family::signed_zeros, Family::specials, Family::uniform_bits};
+  constexpr std::array kAsked = {Distribution::edges,        Distribution::huge,     Distribution::tiny,
+                                 Distribution::signed_zeros, Distribution::specials, Distribution::uniform_bits};
   for (int round = 0; round < 30; ++round) {
     const Choice hidden = draw(space_, random);
     evidence_ = Evidence(space_.instruction());
     const std::size_t rows = 1 + random() % 2;
-    for (int n = 0; n <= round % 2; ++n) answer(hidden, kFamilies[random() % kFamilies.size()], random(), rows);
+    for (int n = 0; n <= round % 2; ++n) answer(hidden, kAsked[random() % kAsked.size()], random(), rows);
     const Choice core = without(hidden, kEdgeRules);
     const std::vector<Survivor> survivors = decide_edge_rules(space_, evidence_, core);
     ASSERT_FALSE(survivors.empty()) << round;
@@ -94,8 +94,8 @@ TEST_P(Nearest, HasNoNearerNeighbour) {
   for (int round = 0; round < 10; ++round) {
     evidence_ = Evidence(space_.instruction());
     const Choice hidden = draw(space_, random), start = draw(space_, random);
-    for (const Family family : {Family::sparse, Family::edges, Family::cancellation})
-      answer(hidden, family, random(), 6);
+    for (const Distribution distribution : {Distribution::sparse, Distribution::edges, Distribution::cancellation})
+      answer(hidden, distribution, random(), 6);
     FitResult result;
     find_nearest(space_, evidence_, {start}, nullptr, result);
     EXPECT_EQ(result.mismatches, evidence_.wrong_answers(space_.datapath(result.choice)).size());

@@ -12,9 +12,9 @@
 #include "labels.hpp"
 #include "recorded_products.hpp"
 #include "seed_of_run.hpp"
-#include "src/campaign/stream.hpp"
 #include "src/files/json_fields.hpp"
 #include "src/gemm/operands.hpp"
+#include "src/questions/stream.hpp"
 #include "tcnum/gemm_fit.hpp"
 
 namespace tcnum {

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "src/oracles/datapath_oracle.hpp"
-#include "src/questions/families.hpp"
+#include "src/questions/stream.hpp"
 #include "tcnum/catalogue.hpp"
 
 namespace tcnum {
@@ -37,7 +37,7 @@ TEST_P(Minimise, LeavesNothingThatCouldGo) {
   const auto differs = [&](const Problem& p) { return answer_of(in, right, p) != answer_of(in, wrong, p); };
 
   constexpr std::size_t kTiles = 4, kWanted = 20;
-  Tiles tiles = make_family_tiles(in, Family::narrow, 1, 0, kTiles, 8, 8), others = tiles;
+  Tiles tiles = make_random_tiles(in, Distribution::narrow, 1, 0, kTiles, 8, 8), others = tiles;
   Emulator(right).run(tiles);
   Emulator(wrong).run(others);
   std::size_t found = 0;

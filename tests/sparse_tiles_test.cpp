@@ -14,7 +14,7 @@
 #include "sparse_operands.hpp"
 #include "src/fit/fit.hpp"
 #include "src/oracles/datapath_oracle.hpp"
-#include "src/questions/families.hpp"
+#include "src/questions/stream.hpp"
 #include "tcnum/emulator.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
@@ -209,7 +209,7 @@ class SparseFit : public testing::TestWithParam<const char*> {
   static FitOptions quick_options() {
     FitOptions options;
     options.search_tiles = 60;
-    options.tiles_per_family = 8;
+    options.tiles_per_distribution = 8;
     return options;
   }
 };
@@ -237,7 +237,7 @@ TEST_P(SparseFit, TheHiddenDatapathIsIdentifiedAndSoItIsFromTheRecord) {
 
 TEST_P(SparseFit, ResultsThatDependOnWhatMustNotMatterAreRefused) {
   const auto refusal = [&](SimulatedSparse::Flaw flaw) -> std::string {
-    Tiles tiles = make_family_tiles(in_, Family::narrow, 1, 0, 4, 8, 8);
+    Tiles tiles = make_random_tiles(in_, Distribution::narrow, 1, 0, 4, 8, 8);
     try {
       oracle(hidden(), std::move(flaw))->answer(tiles);
     } catch (const std::runtime_error& error) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/campaign/verifier.hpp"
@@ -21,29 +22,34 @@ namespace {
 
 const Instruction& instruction(const char* name) { return *find_instruction(name); }
 
-std::vector<Distribution> random_distributions() {
-  std::vector<Distribution> all;
-  for (std::size_t i = 0; i < kRandomDistributions; ++i) all.push_back(static_cast<Distribution>(i));
-  return all;
-}
+const std::vector<const char*> kScaled = {"mma.m16n8k32.mxf8f6f4.1x.f32.e4m3.e5m2.f32.ue8m0",
+                                          "mma.m16n8k64.mxf4.2x.f32.e2m1.e2m1.f32.ue8m0",
+                                          "mma.m16n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3",
+                                          "mma.sp::ordered_metadata.m16n8k128.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3"};
 
 TEST(Stream, NamesAreFound) {
-  for (std::size_t i = 0; i < kDistributions; ++i) {
-    const auto distribution = static_cast<Distribution>(i);
-    EXPECT_EQ(find_distribution(name(distribution)), distribution);
-  }
+  for (const std::string_view each : distribution_names()) EXPECT_EQ(name(find_distribution(each).value()), each);
+  EXPECT_EQ(find_distribution("bell_curve"), Distribution::gaussian);
   EXPECT_FALSE(find_distribution("normal"));
 }
 
 TEST(Stream, APartIsThePartOfTheWhole) {
-  const Instruction& in = instruction("mma.m16n8k16.f32.f16.f16.f32");
-  for (const Distribution distribution : random_distributions()) {
-    const Tiles whole = make_stream_tiles(in, distribution, 3, 0, 4),
-                part = make_stream_tiles(in, distribution, 3, 2, 1);
-    for (std::size_t i = 0; i < part.a.size(); ++i) ASSERT_EQ(part.a[i], whole.a[2 * part.a.size() + i]);
-    for (std::size_t i = 0; i < part.b.size(); ++i) ASSERT_EQ(part.b[i], whole.b[2 * part.b.size() + i]);
-    for (std::size_t i = 0; i < part.c.size(); ++i) ASSERT_EQ(part.c[i], whole.c[2 * part.c.size() + i]);
-    EXPECT_NE(make_stream_tiles(in, distribution, 4, 2, 1).a, part.a) << name(distribution);
+  std::vector<const char*> names = kScaled;
+  names.push_back("mma.m16n8k16.f32.f16.f16.f32");
+  for (const char* each : names) {
+    const Instruction& in = instruction(each);
+    for (const Distribution distribution : kAllRandom) {
+      const Tiles whole = make_stream_tiles(in, distribution, 3, 0, 4),
+                  part = make_stream_tiles(in, distribution, 3, 2, 1);
+      for (Codes Tiles::*const codes : {&Tiles::a, &Tiles::b, &Tiles::c, &Tiles::sa, &Tiles::sb}) {
+        const std::size_t size = (part.*codes).size();
+        ASSERT_EQ((whole.*codes).size(), 4 * size);
+        for (std::size_t i = 0; i < size; ++i) ASSERT_EQ((part.*codes)[i], (whole.*codes)[2 * size + i]);
+      }
+      EXPECT_EQ(part.sa.size(), part.m * static_cast<std::size_t>(in.scale_blocks()));
+      EXPECT_EQ(part.sb.size(), part.n * static_cast<std::size_t>(in.scale_blocks()));
+      EXPECT_NE(make_stream_tiles(in, distribution, 4, 2, 1).a, part.a) << name(distribution);
+    }
   }
 }
 
@@ -51,7 +57,7 @@ TEST(Stream, OnlySpecialsAreNotFinite) {
   for (const char* each :
        {"mma.m16n8k8.f32.tf32.tf32.f32", "mma.m16n8k32.f16.e4m3.e5m2.f16", "mma.m8n8k4.f64.f64.f64.f64"}) {
     const Instruction& in = instruction(each);
-    for (const Distribution distribution : random_distributions()) {
+    for (const Distribution distribution : kAllRandom) {
       const Tiles tiles = make_stream_tiles(in, distribution, 1, 0, 20);
       std::size_t others = 0;
       const auto count = [&](const Codes& codes, FormatId id) {
@@ -123,32 +129,12 @@ TEST(Stream, SweepsHoldEveryProblemOnce) {
 
 // --- Block scales.
 
-const std::vector<const char*> kScaled = {"mma.m16n8k32.mxf8f6f4.1x.f32.e4m3.e5m2.f32.ue8m0",
-                                          "mma.m16n8k64.mxf4.2x.f32.e2m1.e2m1.f32.ue8m0",
-                                          "mma.m16n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3",
-                                          "mma.sp::ordered_metadata.m16n8k128.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3"};
-
-TEST(ScaledStream, APartIsThePartOfTheWhole) {
-  for (const char* each : kScaled) {
-    const Instruction& in = instruction(each);
-    for (const Distribution distribution : random_distributions()) {
-      const Tiles whole = make_stream_tiles(in, distribution, 3, 0, 4),
-                  part = make_stream_tiles(in, distribution, 3, 2, 1);
-      ASSERT_EQ(part.sa.size(), part.m * static_cast<std::size_t>(in.scale_blocks()));
-      ASSERT_EQ(part.sb.size(), part.n * static_cast<std::size_t>(in.scale_blocks()));
-      for (std::size_t i = 0; i < part.sa.size(); ++i) ASSERT_EQ(part.sa[i], whole.sa[2 * part.sa.size() + i]);
-      for (std::size_t i = 0; i < part.sb.size(); ++i) ASSERT_EQ(part.sb[i], whole.sb[2 * part.sb.size() + i]);
-      for (std::size_t i = 0; i < part.c.size(); ++i) ASSERT_EQ(part.c[i], whole.c[2 * part.c.size() + i]);
-    }
-  }
-}
-
 TEST(ScaledStream, HasScalesFromEndToEnd) {
   for (const char* each : kScaled) {
     const Instruction& in = instruction(each);
     const Format& f = format(in.scales.format);
     std::set<std::uint64_t> all;
-    for (const Distribution distribution : random_distributions()) {
+    for (const Distribution distribution : kAllRandom) {
       const Tiles tiles = make_stream_tiles(in, distribution, 1, 0, 20);
       std::size_t nans = 0;
       for (const Codes* codes : {&tiles.sa, &tiles.sb}) {

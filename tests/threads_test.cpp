@@ -183,7 +183,7 @@ TEST(Threads, ShareAFit) {
   const Instruction& in = instruction("mma.m8n8k4.f32.f16.f16.f32");
   const Datapath hidden = catalogue(ArchId::sm_90, in).at(0).datapath;
   FitOptions options;
-  options.tiles_per_family = 2;
+  options.tiles_per_distribution = 2;
   options.search_tiles = 4;
   const auto fitted = [&](unsigned threads) {
     options.threads = threads;

@@ -14,7 +14,7 @@
 
 namespace tcnum {
 
-/// Dot products of operands of one kind: "crafted" as the battery has them, or a family of random ones.
+/// Dot products of operands of one kind: "crafted" as the battery has them, or random ones of a distribution.
 struct OperandsDiff {
   std::string_view operands;
   std::uint64_t tried = 0, different = 0;
@@ -43,7 +43,7 @@ struct DatapathDiff {
 
 struct DiffOptions {
   std::uint64_t seed = 1;
-  std::size_t tiles = 256;  ///< of 8 × 8 of each family
+  std::size_t tiles = 256;  ///< of 8 × 8 of each distribution
   unsigned threads = 0;     ///< 0: as many as the machine has
 };
 

@@ -40,9 +40,9 @@ struct FitStopped : std::runtime_error {
 struct FitOptions {
   std::uint64_t seed = 1;  ///< of random operands
   unsigned threads = 1;
-  /// Tiles of 8 × 8 of each family of random operands that a live oracle is asked beside the crafted problems.
-  std::size_t tiles_per_family = 16;
-  /// Tiles of each family that the search for a separating operand tries for one pair of datapaths.
+  /// Tiles of 8 × 8 of each distribution of random operands that a live oracle is asked beside the crafted problems.
+  std::size_t tiles_per_distribution = 16;
+  /// Tiles of each distribution that the search for a separating operand tries for one pair of datapaths.
   std::size_t search_tiles = 120;
   /// Called some times a second, by any thread but never by two at once. False: the fit ends with FitStopped.
   std::function<bool(const FitProgress&)> progress = {};

@@ -12,8 +12,8 @@
 
 #include "emu/parallel.hpp"
 #include "io/json.hpp"
-#include "src/campaign/stream/digest.hpp"
 #include "src/files/json_fields.hpp"
+#include "src/questions/stream/digest.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum {

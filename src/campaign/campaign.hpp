@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "stream.hpp"
+#include "src/questions/stream.hpp"
 #include "verifier.hpp"
 
 namespace tcnum {

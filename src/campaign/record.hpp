@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "stream.hpp"
+#include "src/questions/stream.hpp"
 
 namespace tcnum {
 

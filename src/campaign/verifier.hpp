@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "stream.hpp"
+#include "src/questions/stream.hpp"
 #include "tcnum/datapath.hpp"
 #include "tcnum/oracle.hpp"
 

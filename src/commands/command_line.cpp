@@ -18,7 +18,7 @@
 #include "options.hpp"
 #include "output.hpp"
 #include "shell.hpp"
-#include "src/campaign/stream.hpp"
+#include "src/questions/stream.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/gemm.hpp"
 #include "tcnum/instruction.hpp"
@@ -59,7 +59,7 @@ constexpr const char* kFormatExamples =
 /// A line for each distribution.
 std::string distributions_help() {
   std::string text;
-  for (const OperandKind& each : kOperandKinds) text += fmt::format("\n{}: {}", each.name, each.sentence);
+  for (const DistributionText& each : kDistributionTexts) text += fmt::format("\n{}: {}", each.name, each.sentence);
   return text;
 }
 

@@ -14,7 +14,7 @@
 #include "library_products.hpp"
 #include "output.hpp"
 #include "progress.hpp"
-#include "src/campaign/stream.hpp"
+#include "src/questions/stream.hpp"
 #include "tcnum/epilogue_fit.hpp"
 #include "tcnum/error.hpp"
 

@@ -12,7 +12,7 @@
 #include "library_products.hpp"
 #include "output.hpp"
 #include "progress.hpp"
-#include "src/campaign/stream.hpp"
+#include "src/questions/stream.hpp"
 #include "src/report/gemm_fit_report.hpp"
 #include "tcnum/error.hpp"
 #include "terminal.hpp"

@@ -114,8 +114,7 @@ std::vector<Distribution> parse_distributions(const std::vector<std::string>& na
           fmt::format("--distribution: {} is unknown; expected one that `tcnum verify --help` names", text));
     if (std::ranges::find(chosen, *found) == chosen.end()) chosen.push_back(*found);
   }
-  for (std::size_t i = 0; names.empty() && i < kRandomDistributions; ++i)
-    chosen.push_back(static_cast<Distribution>(i));
+  if (names.empty()) chosen.assign(kAllRandom.begin(), kAllRandom.end());
   return chosen;
 }
 

@@ -9,7 +9,7 @@
 #include "commands.hpp"
 #include "failure.hpp"
 #include "names.hpp"
-#include "src/campaign/stream.hpp"
+#include "src/questions/stream.hpp"
 #include "src/ranks/ranks.hpp"
 
 namespace tcnum {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "src/questions/battery.hpp"
-#include "src/questions/families.hpp"
 #include "src/questions/packing.hpp"
+#include "src/questions/stream.hpp"
 
 namespace tcnum {
 
@@ -36,12 +36,11 @@ void Asker::ask_crafted(const std::vector<CraftedProblem>& crafted, const std::s
 void Asker::ask_battery(const FitOptions& options) {
   ask_crafted(battery(instruction()), "battery, rows and columns of different problems");
   if (!live()) return;
-  for (std::size_t f = 0; f < kFamilies; ++f) {
-    const auto family = static_cast<Family>(f);
-    Tiles tiles =
-        make_family_tiles(instruction(), family, options.seed, 0, options.tiles_per_family, kPackSide, kPackSide);
+  for (const Distribution distribution : kAllRandom) {
+    Tiles tiles = make_random_tiles(instruction(), distribution, options.seed, 0, options.tiles_per_distribution,
+                                    kPackSide, kPackSide);
     live_->answer(tiles);
-    evidence_->add(std::move(tiles), fmt::format("random: {}", name(family)));
+    evidence_->add(std::move(tiles), fmt::format("random: {}", name(distribution)));
   }
 }
 

@@ -23,7 +23,7 @@ class Asker {
 
   /// The answers, as far as there are any. What a live oracle answers joins the evidence, with that origin.
   std::vector<std::optional<std::uint64_t>> ask(const std::vector<Problem>& problems, const std::string& origin);
-  /// The crafted problems; and of a live oracle random problems of every family.
+  /// The crafted problems; and of a live oracle random problems of every distribution.
   /// Crafted problems, by name.
   void ask_crafted(const std::vector<CraftedProblem>& crafted, const std::string& origin);
   void ask_battery(const FitOptions& options);

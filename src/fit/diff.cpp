@@ -15,8 +15,8 @@
 #include "emu/rank.hpp"
 #include "minimise.hpp"
 #include "src/questions/battery.hpp"
-#include "src/questions/families.hpp"
 #include "src/questions/packing.hpp"
+#include "src/questions/stream.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/instruction.hpp"
 
@@ -65,7 +65,7 @@ class Search {
     for (CraftedProblem& each : battery(dot_)) crafted.push_back(std::move(each.problem));
     std::vector<Tiles> crafted_tiles = {pack(dot_, crafted)};
     found.operands.push_back(compare("crafted", crafted_tiles));
-    for (std::size_t f = 0; f < kFamilies; ++f) found.operands.push_back(compare(static_cast<Family>(f)));
+    for (const Distribution each : kAllRandom) found.operands.push_back(compare(each));
     std::size_t fewest = 0;
     for (const Counterexample& each : first_) {
       const auto answers = [](const Chain& chain) { return [&](Tiles& tiles) { chain.run(tiles); }; };
@@ -83,7 +83,7 @@ class Search {
   }
 
  private:
-  OperandsDiff compare(Family family) {
+  OperandsDiff compare(Distribution distribution) {
     constexpr std::size_t kAtOnce = 16;
     // Block scales are evaluated fast in wide tiles.
     constexpr std::size_t kWide = 8;
@@ -94,10 +94,10 @@ class Search {
     all.reserve(batches);
     for (std::size_t batch = 0; batch < batches; ++batch) {
       const std::size_t first = batch * kAtOnce;
-      all.push_back(
-          make_family_tiles(dot_, family, options_.seed, first, std::min(kAtOnce, count - first), kPackSide, columns));
+      all.push_back(make_random_tiles(dot_, distribution, options_.seed, first, std::min(kAtOnce, count - first),
+                                      kPackSide, columns));
     }
-    return compare(name(family), all);
+    return compare(name(distribution), all);
   }
   OperandsDiff compare(std::string_view what, std::vector<Tiles>& all) {
     std::vector<Tiles> others = all;

@@ -7,14 +7,19 @@
 #include "nearest.hpp"
 #include "rejections.hpp"
 #include "src/questions/battery.hpp"
-#include "src/questions/families.hpp"
 #include "src/questions/packing.hpp"
+#include "src/questions/stream.hpp"
 #include "tcnum/emulator.hpp"
 
 namespace tcnum {
 
 Elimination::Elimination(Space& space, Evidence& evidence, Oracle* live, const FitOptions& options)
-    : space_(space), evidence_(evidence), live_(live), asker_(evidence, live), options_(options), watch_(options.progress) {}
+    : space_(space),
+      evidence_(evidence),
+      live_(live),
+      asker_(evidence, live),
+      options_(options),
+      watch_(options.progress) {}
 
 FitResult Elimination::run() {
   if (live_ != nullptr) watch_.begin("asking", 0);
@@ -51,14 +56,14 @@ void Elimination::separate_while_undecided() {
   }
 }
 
-/// Random problems by the thousand that are not among the evidence, each family's with the oracle's answers. It is
-/// asked once.
+/// Random problems by the thousand that are not among the evidence, each distribution's with the oracle's answers. It
+/// is asked once.
 const std::vector<Tiles>& Elimination::further_answers() {
   constexpr std::uint64_t kOtherSeed = 3000;
   constexpr std::size_t kTimes = 6;
-  for (std::size_t f = further_answers_.size(); f < kFamilies; ++f) {
-    Tiles tiles = make_family_tiles(space_.instruction(), static_cast<Family>(f), options_.seed + kOtherSeed, 0,
-                                    kTimes * options_.tiles_per_family, kPackSide, kPackSide);
+  for (std::size_t f = further_answers_.size(); f < kRandomDistributions; ++f) {
+    Tiles tiles = make_random_tiles(space_.instruction(), static_cast<Distribution>(f), options_.seed + kOtherSeed, 0,
+                                    kTimes * options_.tiles_per_distribution, kPackSide, kPackSide);
     live_->answer(tiles);
     further_answers_.push_back(std::move(tiles));
   }
@@ -73,7 +78,7 @@ void Elimination::doubt_all() {
   for (int round = 0; live_ != nullptr && round < kMostRounds && !survivors_.empty(); ++round) {
     const Emulator emulator(space_.datapath(survivors_[0].choice));
     std::vector<Problem> wrong;
-    watch_.begin("doubting", kFamilies, survivors_.size());
+    watch_.begin("doubting", kRandomDistributions, survivors_.size());
     for (const Tiles& answered : further_answers()) {
       watch_.step();
       Tiles emulated = answered;
@@ -146,11 +151,10 @@ void Elimination::expand_cores() {
   for (std::size_t first = 0; first < cores_.size() && survivors_.empty(); first += kFewCores) {
     const std::size_t count = std::min(kFewCores, cores_.size() - first);
     std::vector<std::vector<Survivor>> found(count);
-    in_parallel(count, options_.threads,
-                [&](std::size_t i) {
-                  found[i] = decide_edge_rules(space_, evidence_, cores_[first + i]);
-                  watch_.step();
-                });
+    in_parallel(count, options_.threads, [&](std::size_t i) {
+      found[i] = decide_edge_rules(space_, evidence_, cores_[first + i]);
+      watch_.step();
+    });
     for (std::size_t i = 0; i < count; ++i) {
       if (!found[i].empty()) alive.push_back(cores_[first + i]);
       for (Survivor& survivor : found[i]) {

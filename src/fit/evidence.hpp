@@ -48,7 +48,7 @@ class Evidence {
   void set_crafted(const std::vector<CraftedProblem>& crafted);
   /// The same of the instruction's battery.
   void name_battery() { set_crafted(battery(*instruction_)); }
-  /// Where the answer came from: the name of its problem, or its origin ("recorded", a family).
+  /// Where the answer came from: the name of its problem, or its origin ("recorded", a distribution).
   std::string name_of(std::size_t number) const;
   /// What it was crafted for, if it was.
   std::optional<ProblemPurpose> purpose_of(std::size_t number) const;

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "emu/consulted.hpp"
-#include "src/questions/families.hpp"
+#include "src/questions/stream.hpp"
 
 namespace tcnum {
 
@@ -47,20 +47,20 @@ inline constexpr std::size_t kProperties = static_cast<std::size_t>(Property::na
 /// rule only where something out of the ordinary happens.
 enum class Part : std::uint8_t { structure, alignment, joining, rounding, edge };
 
-/// A set of families of operands.
-struct Families {
+/// A set of random distributions of operands.
+struct Distributions {
   std::uint32_t bits = ~0u;  ///< all, if none is named
-  constexpr Families() = default;
-  constexpr Families(std::initializer_list<Family> families) : bits(0) {
-    for (Family f : families) bits |= 1u << static_cast<unsigned>(f);
+  constexpr Distributions() = default;
+  constexpr Distributions(std::initializer_list<Distribution> distributions) : bits(0) {
+    for (Distribution each : distributions) bits |= 1u << static_cast<unsigned>(each);
   }
-  constexpr bool contains(Family f) const { return (bits >> static_cast<unsigned>(f) & 1u) != 0; }
-  constexpr Families& operator|=(Families other) {
+  constexpr bool contains(Distribution which) const { return (bits >> static_cast<unsigned>(which) & 1u) != 0; }
+  constexpr Distributions& operator|=(Distributions other) {
     bits |= other.bits;
     return *this;
   }
-  static constexpr Families none() {
-    Families set;
+  static constexpr Distributions none() {
+    Distributions set;
     set.bits = 0;
     return set;
   }
@@ -77,7 +77,7 @@ struct PropertyRow {
   /// with others come first.
   int turn = 0;
   /// Operands that reach the property, where not all do.
-  Families families = {};
+  Distributions distributions = {};
 };
 
 inline constexpr std::array<PropertyRow, kProperties> kPropertyTable = {{
@@ -128,50 +128,56 @@ inline constexpr std::array<PropertyRow, kProperties> kPropertyTable = {{
      Part::edge,
      kConsultedZeroExponent,
      8,
-     {Family::edges, Family::tiny}},
+     {Distribution::edges, Distribution::tiny}},
     {Property::subnormal_inputs,
      "subnormal_inputs",
      "Are subnormal operands kept, or flushed to zero?",
      Part::edge,
      kConsultedSubnormalInput,
      4,
-     {Family::tiny, Family::edges, Family::uniform_bits, Family::sparse}},
+     {Distribution::tiny, Distribution::edges, Distribution::uniform_bits, Distribution::sparse}},
     {Property::subnormal_exponent,
      "subnormal_exponent",
      "Is a subnormal aligned with its format's smallest exponent (`minimum`), or that of its leading bit ",
      Part::edge,
      kConsultedSubnormalInput | kConsultedTinyResult,
      5,
-     {Family::tiny, Family::edges, Family::uniform_bits, Family::sparse}},
+     {Distribution::tiny, Distribution::edges, Distribution::uniform_bits, Distribution::sparse}},
     {Property::subnormal_outputs,
      "subnormal_outputs",
      "Are subnormal results kept, or flushed to zero?",
      Part::edge,
      kConsultedTinyResult,
      6,
-     {Family::tiny, Family::edges, Family::uniform_bits, Family::sparse}},
+     {Distribution::tiny, Distribution::edges, Distribution::uniform_bits, Distribution::sparse}},
     {Property::zero_sign,
      "zero_sign",
      "Has a sum of exactly zero always a plus sign, or as in IEEE 754?",
      Part::edge,
      kConsultedZeroSum | kConsultedTinyResult,
      2,
-     {Family::signed_zeros, Family::cancellation, Family::edges}},
+     {Distribution::signed_zeros, Distribution::cancellation, Distribution::edges}},
     {Property::underflow_sign,
      "underflow_sign",
      "Does a nonzero sum that is rounded to zero keep its sign?",
      Part::edge,
      kConsultedTinyResult,
      7,
-     {Family::tiny, Family::edges}},
+     {Distribution::tiny, Distribution::edges}},
     {Property::overflow,
      "overflow",
      "What does a sum beyond the largest number become?",
      Part::edge,
      kConsultedOverflow,
      3,
-     {Family::huge, Family::uniform_bits}},
-    {Property::nan, "nan", "What are the bits of a NaN result?", Part::edge, kConsultedNan, 1, {Family::specials}},
+     {Distribution::huge, Distribution::uniform_bits}},
+    {Property::nan,
+     "nan",
+     "What are the bits of a NaN result?",
+     Part::edge,
+     kConsultedNan,
+     1,
+     {Distribution::specials}},
 }};
 
 constexpr const PropertyRow& row_of(Property property) { return kPropertyTable[static_cast<std::size_t>(property)]; }

@@ -6,9 +6,9 @@
 
 #include "src/questions/block_scales.hpp"
 #include "src/questions/boundaries.hpp"
-#include "src/questions/families.hpp"
 #include "src/questions/numbers.hpp"
 #include "src/questions/packing.hpp"
+#include "src/questions/stream.hpp"
 #include "tcnum/emulator.hpp"
 
 namespace tcnum {
@@ -124,10 +124,10 @@ class BoundarySearch {
 
 std::optional<Problem> separate(const Space& space, const Choice& one, const Choice& other, std::uint64_t seed,
                                 std::size_t tiles, const std::function<void()>& go_on) {
-  // Only families that reach the rules in which the two differ can separate them.
-  Families families = Families::none();
+  // Only distributions that reach the rules in which the two differ can separate them.
+  Distributions distributions = Distributions::none();
   for (const PropertyRow& row : kPropertyTable) {
-    if (Space::value(one, row.property) != Space::value(other, row.property)) families |= row.families;
+    if (Space::value(one, row.property) != Space::value(other, row.property)) distributions |= row.distributions;
   }
   const Instruction& in = space.instruction();
   const Boundaries boundaries = BoundarySearch(space, one, other).find();
@@ -147,10 +147,9 @@ std::optional<Problem> separate(const Space& space, const Choice& one, const Cho
     if (auto found =
             difference(make_boundary_tiles(in, boundaries, seed, kShare * done, kShare * kBatch, kPackSide, kPackSide)))
       return found;
-    for (std::size_t f = 0; f < kFamilies; ++f) {
-      if (!families.contains(static_cast<Family>(f))) continue;
-      if (auto found =
-              difference(make_family_tiles(in, static_cast<Family>(f), seed, done, kBatch, kPackSide, kPackSide)))
+    for (const Distribution distribution : kAllRandom) {
+      if (!distributions.contains(distribution)) continue;
+      if (auto found = difference(make_random_tiles(in, distribution, seed, done, kBatch, kPackSide, kPackSide)))
         return found;
     }
   }

@@ -11,7 +11,7 @@
 namespace tcnum {
 namespace {
 
-constexpr std::uint32_t kThinningSeries = 2000;  // of random numbers, apart from those of the families
+constexpr std::uint32_t kThinningSeries = 2000;  // of random numbers
 
 }  // namespace
 
@@ -38,7 +38,7 @@ void Elimination::thin_out() {
 }
 
 std::optional<Problem> Elimination::search(const Choice& one, const Choice& other, std::size_t tiles) const {
-  constexpr std::uint64_t kFirstSeed = 1000;  // apart from the families that every fit asks
+  constexpr std::uint64_t kFirstSeed = 1000;  // apart from the random problems that every fit asks
   return separate(space_, one, other, options_.seed + kFirstSeed + search_round_, tiles, [&] { watch_.step(); });
 }
 

@@ -8,8 +8,8 @@
 #include "emu/parallel.hpp"
 #include "src/fit/minimise.hpp"
 #include "src/questions/battery.hpp"
-#include "src/questions/families.hpp"
 #include "src/questions/packing.hpp"
+#include "src/questions/stream.hpp"
 #include "tcnum/instruction.hpp"
 
 namespace tcnum {
@@ -41,11 +41,11 @@ int products_for(const std::vector<const Producer*>& producers) {
 }
 
 std::vector<Problem> inputs_of(const Instruction& dot, std::uint64_t seed) {
-  constexpr std::uint64_t kOfFamily = 128;
+  constexpr std::uint64_t kOfEach = 128;
   std::vector<Problem> inputs;
   for (CraftedProblem& each : battery(dot)) inputs.push_back(std::move(each.problem));
-  for (std::size_t f = 0; f < kFamilies; ++f) {
-    for (std::uint64_t i = 0; i < kOfFamily; ++i) inputs.push_back(make_problem(dot, static_cast<Family>(f), seed, i));
+  for (const Distribution each : kAllRandom) {
+    for (std::uint64_t i = 0; i < kOfEach; ++i) inputs.push_back(make_problem(dot, each, seed, i));
   }
   return inputs;
 }

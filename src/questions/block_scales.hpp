@@ -18,10 +18,6 @@ void put_scales(const Instruction& instruction, Problem& problem, std::size_t bl
 /// Multiplies c by 2^exponent, cut to its format.
 void scale_accumulator(const Instruction& instruction, Problem& problem, int exponent);
 
-/// Gives a problem scales: of one size or of several, with c or without, and of any codes. `with_specials`: NaNs among
-/// them, and zeros where the format has one.
-void draw_scales(const Instruction& instruction, Problem& problem, RandomNumbers random, bool with_specials);
-
 /// Gives scales any significands, where their format has them.
 void draw_scale_significands(const Instruction& instruction, Problem& problem, RandomNumbers& random);
 

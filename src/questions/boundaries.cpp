@@ -4,14 +4,14 @@
 
 #include "block_scales.hpp"
 #include "boundary_draft.hpp"
-#include "integer_families.hpp"
 #include "numbers.hpp"
 #include "packing.hpp"
+#include "stream.hpp"
 
 namespace tcnum {
 namespace {
 
-constexpr std::uint32_t kBoundarySeries = 1000;  // of random numbers, apart from those of the families
+constexpr std::uint32_t kBoundarySeries = 1000;  // of random numbers
 
 // Percent of problems:
 constexpr int kFull = 10;    // that are full of terms as large as can be
@@ -72,8 +72,9 @@ Tiles make_boundary_tiles(const Instruction& in, const Boundaries& boundaries, s
                           std::size_t count, std::size_t m, std::size_t n) {
   const std::size_t side = std::max(m, n);
   return tiles_of(in, count, m, n, [&](std::size_t i) {
-    const RandomNumbers random(seed, kBoundarySeries, first * side + i);
-    return format(in.d).floating ? make_boundary_problem(in, boundaries, random) : integer_families::edges(in, random);
+    const std::uint64_t index = first * side + i;
+    if (!format(in.d).floating) return make_problem(in, Distribution::edges, seed + kBoundarySeries, index);
+    return make_boundary_problem(in, boundaries, RandomNumbers(seed, kBoundarySeries, index));
   });
 }
 

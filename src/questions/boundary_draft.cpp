@@ -158,7 +158,7 @@ void put_background(BoundaryDraft& draft) {
     const int low = random.chance(kSubnormalNumber) ? smallest_exponent(b) : b.min_exponent();
     const int high = random.chance(kSmallNumber) ? b.min_exponent() : b.max_exponent();
     const int exponent = random.between(low, high);
-    draft.problem.b[k] = draw_small_number(b, random, false, exponent);
+    draft.problem.b[k] = draft.number(b, false, exponent);
   }
   draft.problem.c = zero_code(draft.c, random.chance(negative));
 }

@@ -1,10 +1,9 @@
-// Numbers and products of wanted exponents, put into operands.
+// Numbers and products of wanted exponents.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "random_numbers.hpp"
 #include "tcnum/format.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/tiles.hpp"
@@ -33,15 +32,5 @@ class ProductMaker {
   const Instruction* instruction_;
   int lowest_, highest_, lowest_subnormal_;
 };
-
-/// A number of that exponent (brought into the format's normal range) and a significand drawn from those that matter.
-std::uint64_t draw_number(const Format& format, RandomNumbers& random, bool negative, int exponent);
-
-/// Likewise, but subnormal where the exponent asks for it, and zero below the format's smallest number.
-std::uint64_t draw_small_number(const Format& format, RandomNumbers& random, bool negative, int exponent);
-
-/// Sets a[k]·b[k] to something of about that exponent, which is split at random between the two.
-void draw_product(const Instruction& instruction, Problem& problem, std::size_t k, RandomNumbers& random, bool negative,
-                  int exponent);
 
 }  // namespace tcnum

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "harnesses.hpp"
-#include "src/campaign/stream.hpp"
 #include "src/commands/names.hpp"
 #include "src/commands/numbers.hpp"
+#include "src/questions/stream.hpp"
 
 namespace tcnum::fuzz {
 

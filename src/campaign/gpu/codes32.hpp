@@ -1,10 +1,10 @@
-// Codes of a stream whose formats have at most 32 bits: what src/campaign/stream says that they are, in 32-bit
+// Codes of a stream whose formats have at most 32 bits: what src/questions/stream says that they are, in 32-bit
 // arithmetic and without branches where most codes go. What is said of a Format32 comes again for an Integer32.
 #pragma once
 
 #include "emu/gpu/conversions.hpp"
 #include "emu/rounding_steps.hpp"
-#include "src/campaign/stream/element.hpp"
+#include "src/questions/stream/element.hpp"
 
 namespace tcnum::stream {
 

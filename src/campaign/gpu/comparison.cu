@@ -6,7 +6,7 @@
 #include "emu/gpu/patch.hpp"
 #include "emu/gpu/quad_patch.hpp"
 #include "emu/gpu/terms.hpp"
-#include "src/campaign/stream/digest.hpp"
+#include "src/questions/stream/digest.hpp"
 #include "stream_kernels.hpp"
 
 namespace tcnum {

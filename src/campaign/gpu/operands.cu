@@ -7,7 +7,7 @@
 #include "codes32.hpp"
 #include "cuda/codes.cuh"
 #include "cuda/launch.cuh"
-#include "src/campaign/stream/sweep.hpp"
+#include "src/questions/stream/sweep.hpp"
 #include "stream_kernels.hpp"
 
 namespace tcnum {

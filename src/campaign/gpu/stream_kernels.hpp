@@ -8,7 +8,7 @@
 
 #include "emu/gpu/gpu_datapath.hpp"
 #include "isa/sparsity.hpp"
-#include "src/campaign/stream/recipe.hpp"
+#include "src/questions/stream/recipe.hpp"
 
 namespace tcnum {
 

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "src/campaign/stream/digest.hpp"
-#include "src/campaign/stream/element.hpp"
-#include "src/campaign/stream/scale.hpp"
-#include "src/campaign/stream/sweep.hpp"
+#include "packing.hpp"
+#include "src/questions/stream/digest.hpp"
+#include "src/questions/stream/element.hpp"
+#include "src/questions/stream/scale.hpp"
+#include "src/questions/stream/sweep.hpp"
 #include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {
@@ -52,19 +53,63 @@ class StreamScales {
   std::size_t sa_ = 0, sb_ = 0;      ///< this one's
 };
 
+/// Tiles of the recipe's shape.
+Tiles make_tiles(const Instruction& in, const stream::Recipe& recipe, std::uint64_t first, std::size_t count) {
+  const auto [m, n, k] = recipe.shape;
+  Tiles tiles = make_dot_tiles(in, count, static_cast<std::size_t>(m), static_cast<std::size_t>(n));
+  StreamScales scales(in);
+  std::size_t at_a = 0, at_b = 0, at_c = 0;
+  std::vector<stream::SlotFrame> slots(tiles.k);
+  std::vector<std::uint64_t> accumulators(std::min(tiles.m * tiles.n, std::size_t{stream::kAccumulators}));
+  const bool sweep = is_sweep(recipe.distribution);
+  for (std::uint64_t tile = first; tile < first + count; ++tile) {
+    stream::FrameDraw frame = sweep ? stream::FrameDraw{} : stream::make_frame(recipe, tile);
+    scales.begin_tile(recipe, tile, frame.frame, tiles);
+    for (int kk = 0; kk < k && !sweep; ++kk)
+      slots[static_cast<std::size_t>(kk)] = stream::make_slot(recipe, tile, frame, kk);
+    for (std::size_t i = 0; i < accumulators.size() && !sweep; ++i)
+      accumulators[i] = stream::accumulator_code(recipe, tile, frame, static_cast<int>(i));
+    const auto operand = [&](stream::Purpose purpose, int line, int kk) {
+      return sweep ? stream::sweep_operand(recipe, tile, purpose, line, kk)
+                   : stream::operand_code(recipe, tile, frame, slots.data(), purpose, line, kk);
+    };
+    const auto accumulator = [&](int i, int j) {
+      if (sweep) return stream::sweep_accumulator(recipe, tile);
+      const int cancelled = frame.frame.cancelled_slot;
+      if (cancelled < 0) return accumulators[static_cast<std::size_t>(stream::accumulator_at(i, j))];
+      return stream::cancelling_code(recipe, tile, frame, slots.data(), i, j, scales.factor(tiles, i, j, cancelled));
+    };
+    for (int i = 0; i < m; ++i) {
+      for (int kk = 0; kk < k; ++kk) tiles.a.set(at_a++, operand(stream::Purpose::a, i, kk));
+    }
+    for (int kk = 0; kk < k; ++kk) {
+      for (int j = 0; j < n; ++j) tiles.b.set(at_b++, operand(stream::Purpose::b, j, kk));
+    }
+    for (int i = 0; i < m; ++i) {
+      for (int j = 0; j < n; ++j) tiles.c.set(at_c++, accumulator(i, j));
+    }
+  }
+  return tiles;
+}
+
 }  // namespace
 
-std::string_view name(Distribution distribution) { return kOperandKinds[static_cast<std::size_t>(distribution)].name; }
+std::string_view name(Distribution distribution) {
+  return kDistributionTexts[static_cast<std::size_t>(distribution)].name;
+}
 
 std::vector<std::string_view> distribution_names() {
   std::vector<std::string_view> names;
-  for (const OperandKind& each : kOperandKinds) names.push_back(each.name);
+  for (const DistributionText& each : kDistributionTexts) names.push_back(each.name);
   return names;
 }
 
 std::optional<Distribution> find_distribution(std::string_view text) {
-  const auto kind = find_operand_kind(text);
-  return kind ? std::optional(static_cast<Distribution>(*kind)) : std::nullopt;
+  const auto found = std::ranges::find_if(kDistributionTexts, [&](const DistributionText& each) {
+    return text == each.name || (!text.empty() && text == each.older);
+  });
+  if (found == kDistributionTexts.end()) return std::nullopt;
+  return static_cast<Distribution>(found - kDistributionTexts.begin());
 }
 
 std::optional<std::uint64_t> sweep_size(const Instruction& in, Distribution distribution, std::uint64_t seed) {
@@ -95,46 +140,21 @@ std::optional<std::uint64_t> sweep_size(const Instruction& in, Distribution dist
 
 Tiles make_stream_tiles(const Instruction& in, Distribution distribution, std::uint64_t seed, std::uint64_t first,
                         std::size_t count) {
-  const stream::Recipe recipe = stream::recipe(in, distribution, seed);
-  const auto [m, n, k] = recipe.shape;
-  Tiles tiles = make_dot_tiles(in, count, static_cast<std::size_t>(m), static_cast<std::size_t>(n));
-  StreamScales scales(in);
-  std::size_t at_a = 0, at_b = 0, at_c = 0;
-  std::vector<stream::SlotFrame> slots(tiles.k);
-  std::array<std::uint64_t, stream::kAccumulators> accumulators{};
-  for (std::uint64_t tile = first; tile < first + count; ++tile) {
-    const bool sweep = is_sweep(distribution);
-    stream::FrameDraw frame = sweep ? stream::FrameDraw{} : stream::make_frame(recipe, tile);
-    scales.begin_tile(recipe, tile, frame.frame, tiles);
-    for (int kk = 0; kk < k && !sweep; ++kk)
-      slots[static_cast<std::size_t>(kk)] = stream::make_slot(recipe, tile, frame, kk);
-    for (int i = 0; i < stream::kAccumulators && !sweep; ++i) {
-      accumulators[static_cast<std::size_t>(i)] = stream::accumulator_code(recipe, tile, frame, i);
-    }
-    const auto operand = [&](stream::Purpose purpose, int line, int kk) {
-      return sweep ? stream::sweep_operand(recipe, tile, purpose, line, kk)
-                   : stream::operand_code(recipe, tile, frame, slots.data(), purpose, line, kk);
-    };
-    for (int i = 0; i < m; ++i) {
-      for (int kk = 0; kk < k; ++kk) tiles.a.set(at_a++, operand(stream::Purpose::a, i, kk));
-    }
-    for (int kk = 0; kk < k; ++kk) {
-      for (int j = 0; j < n; ++j) tiles.b.set(at_b++, operand(stream::Purpose::b, j, kk));
-    }
-    for (int i = 0; i < m; ++i) {
-      for (int j = 0; j < n; ++j) {
-        if (sweep) {
-          tiles.c.set(at_c++, stream::sweep_accumulator(recipe, tile));
-          continue;
-        }
-        tiles.c.set(at_c++, frame.frame.cancelled_slot >= 0
-                                ? stream::cancelling_code(recipe, tile, frame, slots.data(), i, j,
-                                                          scales.factor(tiles, i, j, frame.frame.cancelled_slot))
-                                : accumulators[static_cast<std::size_t>(stream::accumulator_at(i, j))]);
-      }
-    }
-  }
-  return tiles;
+  return make_tiles(in, stream::recipe(in, distribution, seed), first, count);
+}
+
+Problem make_problem(const Instruction& in, Distribution distribution, std::uint64_t seed, std::uint64_t index) {
+  constexpr std::uint64_t kFirstTile = std::uint64_t{1} << 63;  // that no campaign comes to
+  stream::Recipe recipe = stream::recipe(in, distribution, seed);
+  recipe.shape.m = recipe.shape.n = 1;
+  return problem_at(make_tiles(in, recipe, kFirstTile + index, 1), 0);
+}
+
+Tiles make_random_tiles(const Instruction& in, Distribution distribution, std::uint64_t seed, std::uint64_t first,
+                        std::size_t count, std::size_t m, std::size_t n) {
+  const std::size_t side = std::max(m, n);
+  return tiles_of(in, count, m, n,
+                  [&](std::size_t i) { return make_problem(in, distribution, seed, first * side + i); });
 }
 
 std::uint64_t digest(const Tiles& tiles, std::uint64_t first_index) { return digest(tiles.d, first_index); }

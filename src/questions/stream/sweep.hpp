@@ -19,7 +19,8 @@ TCNUM_HOST_DEVICE inline SweepTile sweep_tile(const Recipe& r, std::uint64_t til
           tile % across * static_cast<std::uint64_t>(r.shape.n), tile / across / down};
 }
 
-TCNUM_HOST_DEVICE inline std::uint64_t sweep_operand(const Recipe& r, std::uint64_t tile, Purpose purpose, int line, int k) {
+TCNUM_HOST_DEVICE inline std::uint64_t sweep_operand(const Recipe& r, std::uint64_t tile, Purpose purpose, int line,
+                                                     int k) {
   const SweepTile from = sweep_tile(r, tile);
   const std::uint64_t codes = (purpose == Purpose::a ? from.row : from.column) + static_cast<std::uint64_t>(line);
   const auto length = static_cast<std::uint64_t>(r.shape.k), place = static_cast<std::uint64_t>(k);

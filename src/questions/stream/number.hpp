@@ -43,7 +43,7 @@ TCNUM_HOST_DEVICE std::uint64_t assemble(const Format& f, bool negative, int exp
 template <class U>
 TCNUM_HOST_DEVICE std::uint64_t number(const Format& f, const Words& w, U mixed, Range range, bool negative) {
   const U one = U{1} << f.fraction_bits;
-  U fraction = mixed >> (static_cast<int>(sizeof(U) * 8) - f.fraction_bits);
+  U fraction = mixed >> 1 >> (static_cast<int>(sizeof(U) * 8) - 1 - f.fraction_bits);
   const unsigned pattern = w.choice & 7;  // those that matter, half of the time
   if (pattern == 0) fraction = 0;
   if (pattern == 1) fraction = 1;
@@ -68,7 +68,7 @@ TCNUM_HOST_DEVICE inline std::uint64_t gaussian(const Format& f, const Words& w)
   while (magnitude >> exponent == 0) --exponent;
   // Bits below the sum's are random ones.
   const std::uint64_t fraction =
-      ((magnitude << (63 - exponent)) << 1 | w.mixed() >> (exponent + 1)) >> (64 - f.fraction_bits);
+      ((magnitude << (63 - exponent)) << 1 | w.mixed() >> (exponent + 1)) >> 1 >> (63 - f.fraction_bits);
   return assemble<std::uint64_t>(f, sum < 0, exponent - kDeviation, fraction, w.mixed());
 }
 

@@ -4,7 +4,8 @@
 #include <cstdint>
 
 #include "emu/host_device.hpp"
-#include "src/campaign/stream.hpp"
+#include "src/questions/numbers.hpp"
+#include "src/questions/stream.hpp"
 #include "tcnum/format.hpp"
 #include "tcnum/instruction.hpp"
 
@@ -30,8 +31,6 @@ TCNUM_HOST_DEVICE inline int least(int x, int y) { return x < y ? x : y; }
 TCNUM_HOST_DEVICE inline int most(int x, int y) { return x > y ? x : y; }
 TCNUM_HOST_DEVICE inline int clamped(int x, int low, int high) { return most(low, least(x, high)); }
 
-/// The exponent of the smallest positive number of a format.
-TCNUM_HOST_DEVICE inline int smallest_exponent(const Format& f) { return f.min_exponent() - f.fraction_bits; }
 TCNUM_HOST_DEVICE inline int lowest_product(const Recipe& r) { return smallest_exponent(r.a) + smallest_exponent(r.b); }
 TCNUM_HOST_DEVICE inline int highest_product(const Recipe& r) { return r.a.max_exponent() + r.b.max_exponent(); }
 

@@ -5,7 +5,7 @@
 // tile, operand, place) alone, by counter-based random numbers (Philox4x32-10, as Random123 has it), so any part of the
 // stream can be made anywhere, in any order. What makes a problem interesting (which products are large, which cancel,
 // at which distance) is drawn once for a tile, so that all of its problems are; significands, signs and small exponents
-// are drawn for each element.
+// are drawn for each element. A fit asks single problems instead, of which each has such a draw of its own.
 #pragma once
 
 #include <array>
@@ -14,15 +14,13 @@
 #include <string_view>
 #include <vector>
 
-#include "src/questions/operand_kinds.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/tiles.hpp"
 
 namespace tcnum {
 
-/// What the problems of a stream are like, as rows of kOperandKinds say it. The random distributions never end;
-/// docs/verification.md has a table of them. The sweeps are exhaustive: their places say where the operands go that
-/// vary, all others are +0.
+/// What the problems are like, as kDistributionTexts says it. The random distributions never end; docs/verification.md
+/// has a table of them. The sweeps are exhaustive: their places say where the operands go that vary, all others are +0.
 enum class Distribution : std::uint8_t {
   narrow,
   wide,
@@ -39,13 +37,44 @@ enum class Distribution : std::uint8_t {
   product_and_accumulator,  ///< 8-bit operands and 16-bit c: all products at place seed % k with every c
   operand_pairs,            ///< 16-bit operands: all products at place seed % k, with c = the code seed / k
 };
-inline constexpr std::size_t kDistributions = kOperandKinds.size(), kRandomDistributions = kRandomKinds;
+
+struct DistributionText {
+  std::string_view name;
+  std::string_view older;  ///< a spelling that is taken too; empty if there is none
+  std::string_view sentence;
+};
+/// In the order of Distribution.
+inline constexpr std::array<DistributionText, 14> kDistributionTexts = {{
+    {"narrow", "close_sizes", "Exponents within a few of each other; of integers, a few bits."},
+    {"wide", "any_sizes", "Exponents anywhere; of integers, any number of bits."},
+    {"cancellation", "cancelling", "Large products that cancel, over a rest far below them."},
+    {"uniform_bits", "any_codes", "Every finite code alike."},
+    {"tiny", "smallest", "Around the smallest results: subnormals, underflow; of integers, -1, 0 and 1."},
+    {"huge", "largest", "Around the largest results: overflow; of integers, the ends of the ranges."},
+    {"sparse", "few_terms", "One to four products that are not zero, at related exponents."},
+    {"edges", "limits",
+     "A few terms at the smallest result and far below it; of integers, sums that pass the range's end."},
+    {"signed_zeros", "zeros", "Zeros of both signs, with and without other terms."},
+    {"specials", "special_codes", "Infinities and NaNs among narrow operands; of integers, patterns of bits."},
+    {"gaussian", "bell_curve", "Normally distributed."},
+    {"product_pairs", "", "A sweep: all pairs of two products of 8-bit operands, at places that the seed chooses."},
+    {"product_and_accumulator", "", "A sweep: all products of 8-bit operands with every 16-bit c."},
+    {"operand_pairs", "", "A sweep: all products of 16-bit operands, with a c that the seed chooses."},
+}};
+inline constexpr std::size_t kDistributions = kDistributionTexts.size();
+inline constexpr std::size_t kRandomDistributions = 11;  ///< the others are sweeps
+inline constexpr auto kAllRandom = [] {
+  std::array<Distribution, kRandomDistributions> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<Distribution>(i);
+  return all;
+}();
 constexpr bool is_sweep(Distribution distribution) {
   return static_cast<std::size_t>(distribution) >= kRandomDistributions;
 }
 std::string_view name(Distribution distribution);
 /// All of them, the random ones first.
 std::vector<std::string_view> distribution_names();
+/// Finds one by its name or its older spelling.
 std::optional<Distribution> find_distribution(std::string_view text);
 
 /// What a stream's tiles look like: 64 rows, as many columns as N goes into, at least 64, and a dot problem's products.
@@ -65,6 +94,14 @@ std::optional<std::uint64_t> sweep_size(const Instruction& instruction, Distribu
 /// Tiles first … first + count − 1 of a stream, with d all zero.
 Tiles make_stream_tiles(const Instruction& instruction, Distribution distribution, std::uint64_t seed,
                         std::uint64_t first, std::size_t count);
+
+/// The problem with that index of a random distribution: a function of all four arguments, the same on every machine.
+Problem make_problem(const Instruction& instruction, Distribution distribution, std::uint64_t seed,
+                     std::uint64_t index);
+/// Tiles first … first + count − 1 of m × n, whose rows, columns and accumulators are those of such problems, as
+/// tiles_of() has them.
+Tiles make_random_tiles(const Instruction& instruction, Distribution distribution, std::uint64_t seed,
+                        std::uint64_t first, std::size_t count, std::size_t m, std::size_t n);
 
 /// What the results of some problems of a stream are remembered by: the sum, modulo 2⁶⁴, of a hash of each problem's
 /// index in the stream and its result, so that digests of parts add up to that of the whole, in any order. The hash:
