@@ -1,7 +1,7 @@
 # What HIP sources are compiled for, and with. By hipcc itself, as CMake 3.25 has no HIP where Debian has put it.
 
 if(TCNUM_GPU)
-  message(FATAL_ERROR "TCNUM_HIP: a build has kernels of CUDA or of HIP; right would be TCNUM_GPU=OFF or TCNUM_HIP=OFF")
+  message(FATAL_ERROR "TCNUM_HIP: a build has kernels of CUDA or of HIP; expected TCNUM_GPU=OFF or TCNUM_HIP=OFF")
 endif()
 set(TCNUM_HIP_ARCHS "gfx908;gfx90a;gfx942" CACHE STRING
   "AMD architectures to build the probes for: some of gfx908, gfx90a and gfx942 (which hipcc knows from ROCm 6 on)")

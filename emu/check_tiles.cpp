@@ -19,7 +19,7 @@ struct Extent {
 };
 
 [[noreturn]] void fail(std::string_view field, std::string_view is, std::string_view right) {
-  throw InputError(fmt::format("tiles: {} {}; right would be {}", field, is, right));
+  throw InputError(fmt::format("tiles: {} {}; expected {}", field, is, right));
 }
 
 std::size_t scale_blocks(const Numerics& numerics, int k) {
@@ -76,7 +76,7 @@ void check_scales(const Numerics& numerics, int k, const Tiles& tiles) {
 
 void check_length(std::string_view operand, std::size_t size, std::size_t right, std::string_view what) {
   if (size == right) return;
-  throw InputError(fmt::format("dot problem: {} has {} elements; right would be {}, {}", operand, size, right, what));
+  throw InputError(fmt::format("dot problem: {} has {} elements; expected {}, {}", operand, size, right, what));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ constexpr bool reads_codes_of(FormatId rule, FormatId operand) {
   return rule == operand || (rule == FormatId::fp32 && operand == FormatId::tf32);
 }
 
-/// Throws InputError ("tiles: k is 8; right would be 16, the datapath's") unless tiles are dense, have the datapath's
+/// Throws InputError ("tiles: k is 8; expected 16, the datapath's") unless tiles are dense, have the datapath's
 /// k, formats and scale blocks, and hold as many codes as their count, m and n say, of their formats' width. Tiles
 /// without a dot problem pass, whatever else they are. The datapath is valid.
 void check_tiles(const Numerics& numerics, int k, const Tiles& tiles);

@@ -719,7 +719,7 @@ RoundSteps read_steps(const Field& field) {
 
 FormatId read_own_format(const Field& field, const std::string& name, std::string_view where) {
   constexpr std::array kKeys = {"exponent_bits"sv, "fraction_bits"sv, "bias"sv, "non_finite"sv, "sign"sv};
-  constexpr int kMost = 1 << 20;  // own_format() says what would be right
+  constexpr int kMost = 1 << 20;  // own_format() says what is expected
   field.expect_object(kKeys);
   OwnFormat own{name, field.member("exponent_bits").integer(-kMost, kMost),
                 field.member("fraction_bits").integer(-kMost, kMost)};

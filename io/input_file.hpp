@@ -14,7 +14,7 @@ namespace tcnum {
 /// A regular file, open for reading. Nothing else will do: a pipe may have nothing to say, and a device no end.
 class InputFile final : public ByteSource {
  public:
-  /// Throws InputError if it cannot be read. `right` says what would be right, such as "a vector file".
+  /// Throws InputError if it cannot be read. `right` says what is expected, such as "a vector file".
   InputFile(std::string path, std::string_view right);
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;

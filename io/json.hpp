@@ -23,7 +23,7 @@ struct JsonLimits {
 /// begins with, such as the file's name.
 nlohmann::ordered_json parse_json(std::string_view text, std::string_view where, const JsonLimits& limits = {});
 
-/// The same of a regular file. `right` says what would be right where it is none, such as "a datapath in JSON".
+/// The same of a regular file. `right` says what is expected where it is none, such as "a datapath in JSON".
 nlohmann::ordered_json read_json(const std::string& path, std::string_view right, const JsonLimits& limits = {});
 
 }  // namespace tcnum

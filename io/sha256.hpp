@@ -20,7 +20,7 @@ class Sha256 {
 };
 
 std::string sha256(std::string_view bytes);
-/// Throws InputError if it cannot be read. `right`: what would be right.
+/// Throws InputError if it cannot be read. `right`: what is expected.
 std::string sha256_of_file(const std::string& path, std::string_view right);
 
 }  // namespace tcnum

@@ -105,7 +105,7 @@ cudaDataType_t type_of(FormatId id) {
       return CUDA_R_32I;
     default:
       throw InputError(fmt::format(
-          "cublaslt: {}; right would be fp64, fp32, tf32, bf16, fp16, fp8e4m3, fp8e5m2, s8 or s32", format(id).name));
+          "cublaslt: {}; expected fp64, fp32, tf32, bf16, fp16, fp8e4m3, fp8e5m2, s8 or s32", format(id).name));
   }
 }
 

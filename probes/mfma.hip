@@ -21,7 +21,7 @@ constexpr std::optional<ArchId> kCompiledFor =
 #elif defined(__gfx942__)
     ArchId::gfx942;
 #elif defined(__HIP_DEVICE_COMPILE__)
-#error "TCNUM_HIP_ARCHS: right would be some of gfx908, gfx90a and gfx942"
+#error "TCNUM_HIP_ARCHS: expected some of gfx908, gfx90a and gfx942"
 #else
     std::nullopt;
 #endif

@@ -834,7 +834,7 @@ TEST(CMisuse, WrongNamesAndNumbersAreRefused) {
       {[&] { return tcnum_datapath_read("sm_90:mma.m16n8k8.f32.f16.f16.f32:mine", &to_datapath); },
        "account: \"mine\" is unknown; …"},
       {[&] { return tcnum_plan_find("mine", "fp16", nullptr, &to_plan); },
-       "plan \"mine\" is unknown; right would be …"},
+       "plan \"mine\" is unknown; expected …"},
       {[&] { return tcnum_plan_find("nvjet", "fp64", nullptr, &to_plan); }, "plan nvjet takes no operands of fp64; …"},
       {[&] { return tcnum_plan_from_json("[]", &to_plan); }, "plan: …"},
       {[&] { return tcnum_encode(numbers, 2, "fp4e2m1", nullptr, nullptr, codes, 2); },
@@ -860,7 +860,7 @@ TEST(CMisuse, WrongNamesAndNumbersAreRefused) {
        "key: scale_a is part of what the tiles are; expected another key, such as \"device\" or \"note\""},
       {[&] { return tcnum_tiles_set_text(tiles.get(), "note", "\xff"); },
        "value: of \"note\" is not UTF-8; expected text in UTF-8"},
-      {[&] { return tcnum_emulate(tiles.get(), other.get(), 1); }, "tiles: k is 16; right would be 32, the datapath's"},
+      {[&] { return tcnum_emulate(tiles.get(), other.get(), 1); }, "tiles: k is 16; expected 32, the datapath's"},
       {[&] { return tcnum_emulate(alone.get(), nullptr, 1); },
        "datapath: is NULL; expected a datapath, as the tiles are of no instruction"},
       {[&] { return tcnum_tiles_write(alone.get(), "x"); },
@@ -897,20 +897,20 @@ TEST(CMisuse, MatricesThatDoNotFitAreRefused) {
   auto with_bias = sized<tcnum_gemm_options>();
   with_bias.bias = &bias;
   expect_refused({
-      {with([](tcnum_view& a) { a.bytes = 10; }), "a: 10 bytes; right would be 12, as 2 × 3 of fp16 has"},
+      {with([](tcnum_view& a) { a.bytes = 10; }), "a: 10 bytes; expected 12, as 2 × 3 of fp16 has"},
       {with([](tcnum_view& a) { a.rows = std::numeric_limits<std::size_t>::max(); }),
        "a: 18446744073709551615 × 3 is more than a memory can hold"},
       {with([](tcnum_view& a) { a.codes = nullptr; }), "a->codes: is NULL; expected 12 bytes of codes"},
       {with([](tcnum_view& a) { a.format = "half"; }), "a->format: \"half\" is unknown; expected one of fp64, …"},
       {with([](tcnum_view& a) { a.format = nullptr; }), "a->format: is NULL; expected one of fp64, …"},
       {with([](tcnum_view& a) { a.layout = 2; }), "a->layout: is 2; expected TCNUM_ROW_MAJOR or TCNUM_COLUMN_MAJOR"},
-      {with([](tcnum_view&) {}), "matmul: B is 2 × 3; right would be 3 rows, as many as A (2 × 3) has columns"},
+      {with([](tcnum_view&) {}), "matmul: B is 2 × 3; expected 3 rows, as many as A (2 × 3) has columns"},
       {with([&](tcnum_view& a) { a = {four_bits.data(), 2, 1, 2, "fp4e2m1", TCNUM_ROW_MAJOR}; }),
        "a->codes: code 1 is 0x20, which is no fp4e2m1; expected 4 bits, the rest zero"},
       {[&] { return tcnum_gemm(plan.get(), &good, &b, &gemm_options, &to); },
        "gemm: beta is 2 and there is no C; expected a C, or a beta of 0"},
       {[&] { return tcnum_gemm(plan.get(), &good, &b, &with_bias, &to); },
-       "gemm: bias is 1 × 6; right would be 1 × 2 or 2 × 1"},
+       "gemm: bias is 1 × 6; expected 1 × 2 or 2 × 1"},
   });
   EXPECT_EQ(to, nullptr);
 }

@@ -111,16 +111,36 @@ TEST_F(CliCampaigns, ACheckpointIsNotBelieved) {
     checkpoint[json::json_pointer(pointer)] = value;
     return checkpoint;
   };
-  const json one = found["disagreements"][0];
+  json one = found["disagreements"][0];
 
   // A disagreement at an index that the run has not, or of a stream that it has not, or twice.
   for (const char* index : {"1000000000000", "18446744073709551615"}) {
     refuse(with(found, "/disagreements/0/index", json::parse(index)), disagreeing, {"disagreements[0].index", index});
   }
+  refuse(with(found, "/disagreements/0/index", -1), disagreeing, {"disagreements[0].index"});
   refuse(with(found, "/disagreements/0/seed", 2), disagreeing, {"disagreements[0].distribution"});
+  refuse(with(found, "/disagreements/0/distribution", "product_pairs"), disagreeing, {"disagreements[0].distribution"});
+  refuse(with(found, "/disagreements/0/instruction", "mma.m16n8k8.f32.f16.f16.f32"), disagreeing,
+         {"disagreements[0].distribution"});
   refuse(with(found, "/disagreements/1", one), disagreeing, {"disagreements[1].index", "twice"});
-  // One where there is none.
+  // One where there is none: in a chunk without mismatches, and in one that claims to have one.
   refuse(with(good, "/disagreements/0", one), agreeing, {"disagreements[0].index", "mismatches"});
+  json claimed = with(good, "/disagreements/0", one);
+  for (json& stream : claimed["streams"]) {
+    for (json& chunk : stream["chunks"]) chunk["mismatches"] = stream["distribution"] == one["distribution"] ? 1 : 0;
+  }
+  json listed = claimed;
+  refuse(claimed, agreeing, {"disagreements"});
+  listed["disagreements"] = json::array();
+  for (const json& stream : listed["streams"]) {
+    if (stream["distribution"] != one["distribution"]) continue;
+    for (std::uint64_t first = stream["first"]; first < stream["count"].get<std::uint64_t>();
+         first += stream["chunk"].get<std::uint64_t>()) {
+      one["index"] = first;
+      listed["disagreements"].push_back(one);
+    }
+  }
+  refuse(listed, agreeing, {"disagreements[0]", "is none", "asked again"});
   // Mismatches without a disagreement, and more than there are problems.
   refuse(with(good, "/streams/0/chunks/0/mismatches", 1), agreeing, {"disagreements"});
   refuse(with(good, "/streams/0/chunks/0/mismatches", 1'000'000'000), agreeing,
@@ -148,6 +168,10 @@ TEST_F(CliCampaigns, ACheckpointThatWasChangedIsRefused) {
   refuse(with([](json& chunks) { chunks[0]["digest"] = "0x0123456789abcdef"; }), "changed");
   refuse(with([](json& chunks) { chunks[1] = nullptr; }), "changed");
   refuse(with([](json& chunks) { std::swap(chunks[0], chunks[1]); }), "changed");
+  std::string flipped = good;
+  const std::size_t digit = good.find("\"digest\":\"0x") + 13;
+  flipped[digit] = good[digit] == '0' ? '1' : '0';
+  refuse(flipped, "damaged");
   json without = json::parse(good);
   without.erase("checksum");
   refuse(without.dump(), "is missing");
@@ -204,6 +228,32 @@ TEST_F(CliCampaigns, EightReportsAtOnceKeepEightRows) {
   EXPECT_EQ(json::parse(text("all.json"))["records"].size(), std::size_t{kRuns});
 }
 
+/// kill −9 at any moment, while others write: what is there stays there.
+TEST_F(CliCampaigns, KilledWritersSpoilNoRecord) {
+  ASSERT_EQ(run(verify("2e4", {"--record", "all.json"})).status, 0);
+  std::uint32_t random = 1;
+  for (int round = 0; round < 4; ++round) {
+    std::vector<pid_t> children;
+    for (int i = 0; i < 4; ++i) {
+      const int seed = 2 + 4 * round + i;
+      children.push_back(start(verify("2e4", {"--seed", std::to_string(seed), "--record", "all.json"})));
+    }
+    for (const pid_t child : children) {
+      random = random * 1664525u + 1013904223u;
+      usleep(random / 65536 % 20000);
+      kill(child, SIGKILL);
+      finish(child);
+    }
+    ASSERT_TRUE(json::accept(text("all.json")));
+  }
+  ASSERT_EQ(run(verify("2e4", {"--seed", "99", "--record", "all.json"})).status, 0);
+  EXPECT_EQ(run({"verify", "--arch", "sm_90", "--campaign", "all.json", "--all"}).status, 0);
+  std::set<int> seeds;
+  const json all = json::parse(text("all.json"));
+  for (const json& record : all["campaigns"]) seeds.insert(record["seed"].get<int>());
+  EXPECT_TRUE(seeds.contains(1) && seeds.contains(99));
+}
+
 /// Ctrl-C, a polite kill, a terminal that is closed: what is done is recorded, and a disagreement is one.
 TEST_F(CliCampaigns, AnEarlyEndRecordsWhatIsDone) {
   write_datapath("other.json", "/units/fused/fraction_bits", 24);
@@ -250,6 +300,25 @@ TEST_F(CliCampaigns, ChunksAreNotTooMany) {
   }
   EXPECT_FALSE(fs::exists(folder_ / "c.json"));
   EXPECT_EQ(run(verify("1e15", {"--chunk", "1", "--shard", "1/1000000000000"})).status, 0);
+}
+
+/// Whatever was found would be lost if its file turned out to be too large in the end.
+TEST_F(CliCampaigns, RecordsThatBecomeTooLargeAreRefusedBeforeTheWork) {
+  TCNUM_TAKES_LONG();
+  ASSERT_EQ(run(verify("1e4", {"--record", "r.json", "--distribution", "wide"})).status, 0);
+  json all = json::parse(text("r.json"));
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  all["campaigns"][0]["device"] = std::string(kMost - 2000, 'x');
+  write("large.json", all.dump());
+  const std::vector<std::string> more = {"--record", "large.json", "--distribution", "wide", "--seed", "2"};
+  EXPECT_EQ(run(verify("1e4", more)).status, 0) << "there is room for a few digests";
+  all["campaigns"][0]["device"] = std::string(kMost - 600, 'x');
+  write("large.json", all.dump());
+  expect_failure(verify("1e10", more), 2, {"--record: large.json", "64 MiB", "another file"}, [] { alarm(60); });
+  EXPECT_EQ(fs::file_size(folder_ / "large.json"), all.dump().size());
+  all["campaigns"][0]["device"] = std::string(kMost, 'x');
+  write("large.json", all.dump());
+  expect_failure(verify("1e10", more), 2, {"large.json", "larger than 64 MiB"});
 }
 
 TEST_F(CliCampaigns, AnEmptyShardHasNothingToDo) {

@@ -193,8 +193,11 @@ TEST_F(CliExplain, AnElementOfAMatrixProduct) {
   const Result other = explain("--in half-d.safetensors --plan nvjet --at 2,1");
   EXPECT_EQ(other.status, 0) << other.err;
   EXPECT_NE(other.out.find(": 1 ulp "), std::string::npos) << other.out;
-  EXPECT_NE(other.out.find("`tcnum gemm --fit` finds a plan that gives the file's result"), std::string::npos)
-      << other.out;
+  EXPECT_NE(other.out.find("No named plan gives the file's result here."), std::string::npos) << other.out;
+  // Where a named plan gives it, both are shown.
+  const Result found = explain("--in fast.safetensors --plan nvjet-fp8-slow --at 1,1 --json both.json");
+  EXPECT_NE(found.out.find("\nnvjet-fp8: one chain of "), std::string::npos) << found.out;
+  EXPECT_EQ(json::parse(contents(folder_ / "both.json")).at("plans").at(1).at("shared_steps"), 4);
   EXPECT_NE(
       explain("--in half.safetensors --plan nvjet --at 3,0").err.find("--at: 3,0; expected row,column, below 3,2"),
       std::string::npos);

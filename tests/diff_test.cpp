@@ -117,13 +117,13 @@ TEST(Diff, RefusesWhatCannotBeCompared) {
                  bf16 = catalogued("mma.m16n8k16.f32.bf16.bf16.f32", ArchId::sm_90);
   EXPECT_EQ(
       refusal(fp16, bf16),
-      "diff: one is of fp16 · fp16 + fp32 → fp32, the other of bf16 · bf16 + fp32 → fp32; right would be the same "
+      "diff: one is of fp16 · fp16 + fp32 → fp32, the other of bf16 · bf16 + fp32 → fp32; expected the same "
       "formats");
   Datapath scaled = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/blackwell-mxf8f6f4.json"), plain = scaled;
   plain.numerics.scales.reset();
   EXPECT_EQ(refusal(scaled, plain),
             "diff: one is of fp8e4m3 · fp8e4m3 + fp32 → fp32, scales of ue8m0 for 32, the other of fp8e4m3 · fp8e4m3 + "
-            "fp32 → fp32; right would be the same formats");
+            "fp32 → fp32; expected the same formats");
 }
 
 /// With block scales, that of a chain of half as many products too.
@@ -204,6 +204,23 @@ TEST_F(CliDiff, TakesNamesAsPeopleSayThem) {
   EXPECT_EQ(x, y);
 }
 
+TEST_F(CliDiff, DrawsTheMatrix) {
+  const Result r = run_words("diff --all --format e5m2 --svg m.svg --json m.json");
+  EXPECT_EQ(r.status, 1) << r.err;
+  const std::string svg = contents(folder_ / "m.svg");
+  const json found = json::parse(contents(folder_ / "m.json"));
+  EXPECT_TRUE(svg.starts_with("<svg ")) << svg;
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  std::size_t rectangles = 0;
+  for (std::size_t at = svg.find("<rect x="); at != std::string::npos; at = svg.find("<rect x=", at + 1)) ++rectangles;
+  const std::size_t names = found.at("classes").size();
+  EXPECT_GE(rectangles, names * names);
+  const json& pair = found.at("pairs").at(0);
+  EXPECT_NE(
+      svg.find(fmt::format("{:.2g} %", 100 * pair.at("different").get<double>() / pair.at("tried").get<double>())),
+      std::string::npos);
+}
+
 TEST_F(CliDiff, SaysWherePlansPart) {
   const Result r = run_words("diff --plan nvjet-fp8 --plan nvjet-fp8-slow --format fp8e4m3 --most-k 512 --json p.json");
   EXPECT_EQ(r.status, 1) << r.err;
@@ -235,6 +252,8 @@ TEST_F(CliDiff, RefusesWhatIsWrong) {
            {"diff --all", "diff: --all: expected --format beside it"},
            {"diff --all --format fp99", "--format: fp99 is unknown"},
            {"diff --datapath /nowhere.json --arch sm_80 --format fp16", "/nowhere.json"},
+           {"diff --arch sm_80 --arch sm_90 --format fp16 --svg x.svg", "--svg"},
+           {"diff --all --format fp16 --svg x --json x", "--svg"},
            {"diff --plan nvjet --format fp16", "--plan: expected two"},
            {"diff --plan nvjet --plan nvjet --arch sm_90 --format fp16", "--plan: expected two"},
            {"diff --plan nvjet --plan nvjet", "--format: missing"},

@@ -238,7 +238,7 @@ double number_after(int argc, char** argv, int i) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc() && end == text.data() + text.size() && number >= 1 && number < 1e15) return number;
-  std::fprintf(stderr, "differential_test: %s: right would be a number, 1 or more\n", argv[i]);
+  std::fprintf(stderr, "differential_test: %s: expected a number, 1 or more\n", argv[i]);
   std::exit(2);
 }
 
@@ -257,7 +257,7 @@ int main(int argc, char** argv) {
     } else if (option == "--threads") {
       tcnum::request.threads = static_cast<unsigned>(number);
     } else {
-      std::fprintf(stderr, "differential_test: %s: right would be --count, --seed or --threads\n", argv[i]);
+      std::fprintf(stderr, "differential_test: %s: expected --count, --seed or --threads\n", argv[i]);
       return 2;
     }
   }

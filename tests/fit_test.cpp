@@ -186,11 +186,11 @@ TEST(FitDatapath, ProblemsOfAnotherInstructionAreRefused) {
     return "";
   };
   EXPECT_EQ(message(make_tiles(in.a, in.b, FormatId::fp16, in.d, 1, 8, 8, 4)),
-            "fit_datapath: tiles.c_format: is fp16; right would be fp32, as mma.m8n8k4.f32.f16.f16.f32 has it");
+            "fit_datapath: tiles.c_format: is fp16; expected fp32, as mma.m8n8k4.f32.f16.f16.f32 has it");
   EXPECT_EQ(message(make_tiles(in.a, in.b, in.c, in.d, 1, 8, 8, 8)),
-            "fit_datapath: tiles.k: is 8; right would be 4, the products of mma.m8n8k4.f32.f16.f16.f32");
+            "fit_datapath: tiles.k: is 8; expected 4, the products of mma.m8n8k4.f32.f16.f16.f32");
   EXPECT_EQ(message(make_tiles(in.a, in.b, in.c, in.d, 0, 8, 8, 4)),
-            "fit_datapath: tiles.count: is 0; right would be at least one answer");
+            "fit_datapath: tiles.count: is 0; expected at least one answer");
 }
 
 /// Between them they have every value that a property can have.

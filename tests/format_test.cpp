@@ -48,7 +48,7 @@ double value_of(const Format& f, const Decoded& d) {
 double value_of(const Format& f, std::uint64_t code) { return value_of(f, decode(f, code)); }
 
 /// Of the smallest number above zero, a power of two (ue8m0 has no zero: of its smallest).
-int smallest_exponent(const Format& f) { return f.id == FormatId::ue8m0 ? -127 : f.min_exponent() - f.fraction_bits; }
+int least_exponent(const Format& f) { return f.id == FormatId::ue8m0 ? -127 : f.min_exponent() - f.fraction_bits; }
 
 bool rounds_toward_zero(Rounding mode, bool negative) {
   return mode == Rounding::toward_zero || mode == (negative ? Rounding::up : Rounding::down);
@@ -338,7 +338,7 @@ class MpfrNumber {
 class Reference {
  public:
   explicit Reference(const Format& f) : f_(f), rounded_(f.fraction_bits + 1), above_(f.fraction_bits + 1) {
-    smallest_ = smallest_exponent(f) + 1;  // MPFR's significands lie in [1/2, 1)
+    smallest_ = least_exponent(f) + 1;  // MPFR's significands lie in [1/2, 1)
   }
   ~Reference() { mpfr_free_cache(); }
 
@@ -515,7 +515,7 @@ TEST_P(AnyFloat, UnderflowsFromFarBelow) {
   for (const int below : {0, 1, 2, 100, 126, 127, 128, 129, 130, 131, 1000, 100000}) {
     for (const uint128 magnitude : {uint128{1}, uint128{3}, uint128{1} << 127, ~uint128{0}}) {
       for (const bool negative : {false, true}) {
-        const Real x{negative, magnitude, smallest_exponent(f) - 1 - below, true};
+        const Real x{negative, magnitude, least_exponent(f) - 1 - below, true};
         reference.set(x);
         for (const Rounding mode : kModes) {
           ASSERT_EQ(encode(f, negative, x.magnitude, x.exponent, x.sticky, mode), reference.code(mode, Overflow::ieee))
@@ -540,7 +540,7 @@ TEST_P(AnyFloat, RefusesAStickyAmountThatLeavesTheResultOpen) {
     if (f.fraction_bits > 0) {
       EXPECT_THROW(encode(f, false, 1, 0, true, mode), std::logic_error);
     }
-    const int half = smallest_exponent(f) - 1;
+    const int half = least_exponent(f) - 1;
     EXPECT_NO_THROW(encode(f, false, 0, half, true, mode));
   }
 }

@@ -594,10 +594,10 @@ TEST(GemmError, SaysWhatIsWrong) {
       EXPECT_EQ(error.what(), message);
     }
   };
-  expect([&] { error_of(c, a, b); }, "error: D is 3 × 4; right would be 3 × 5");
+  expect([&] { error_of(c, a, b); }, "error: D is 3 × 4; expected 3 × 5");
   expect([&] { error_of(d, a, b, {.beta = 2}); }, "error: beta is 2 and there is no C; expected a C, or a beta of 0");
-  expect([&] { error_of(d, a, b, {.bias = &of_c}); }, "error: bias is 3 × 4; right would be 1 × 5 or 3 × 1");
-  expect([&] { error_of(d, a, b, {.alpha = HUGE_VAL}); }, "error: alpha is inf; right would be a finite number");
+  expect([&] { error_of(d, a, b, {.bias = &of_c}); }, "error: bias is 3 × 4; expected 1 × 5 or 3 × 1");
+  expect([&] { error_of(d, a, b, {.alpha = HUGE_VAL}); }, "error: alpha is inf; expected a finite number");
   const Matrix scales(FormatId::fp32, 1, 3), of_rows(FormatId::fp32, 2, 1), of_fp16(FormatId::fp16, 1, 1),
       wide(FormatId::fp64, 3, 4);
   const MatrixView of_scales = scales, for_rows = of_rows, narrow = of_fp16, as_c = c,
@@ -605,11 +605,11 @@ TEST(GemmError, SaysWhatIsWrong) {
   expect([&] { error_of(d, a, b, {.a_scales = &of_scales}); },
          "error: a_scales has 3 parts of k, which is 4; expected 1, or one for every so many products, a power of two");
   expect([&] { error_of(d, a, b, {.b_scales = &of_scales}); },
-         "error: b_scales has scales for 3 columns and 1 parts of k; right would be 1, 1 or 5");
+         "error: b_scales has scales for 3 columns and 1 parts of k; expected 1, 1 or 5");
   expect([&] { error_of(d, a, b, {.a_scales = &for_rows}); },
-         "error: a_scales has scales for 2 rows and 1 parts of k; right would be 1 or 3");
+         "error: a_scales has scales for 2 rows and 1 parts of k; expected 1 or 3");
   expect([&] { error_of(d, a, b, {.a_scales = &narrow}); },
-         "error: a_scales is of fp16; right would be fp32, ue8m0, ue4m3");
+         "error: a_scales is of fp16; expected fp32, ue8m0, ue4m3");
   expect([&] { error_of(d, a, b, {.a_scales = &of_scales}, {}, {.scale_block = 2}); },
          "error: a_scales has 3 parts of k, which is 4; expected 1, or 2, of 2 products each");
   expect([&] { error_of(d, a, b, {}, {}, {.exact_b = &as_c}); },

@@ -314,7 +314,7 @@ TEST(GemmFit, SaysWhatIsWrong) {
     return "taken";
   };
   EXPECT_EQ(refusal([&] { fit_gemm("sm_90", a, b, d); }),
-            "gemm: C is 4 × 4; right would be 4 × 5, as A (4 × 8) and B (8 × 5) make it");
+            "gemm: C is 4 × 4; expected 4 × 5, as A (4 × 8) and B (8 × 5) make it");
   EXPECT_EQ(refusal([&] { fit_gemm("sm_91", a, b, Matrix(FormatId::fp16, 4, 5)); }).substr(0, 30),
             "gemm: arch sm_91 is unknown; e");
   EXPECT_EQ(refusal([&] { fit_gemm("sm_90", a, bytes, Matrix(FormatId::fp16, 4, 5)); }).substr(0, 49),
@@ -322,7 +322,7 @@ TEST(GemmFit, SaysWhatIsWrong) {
   const GemmSubject subject = subject_of(FormatId::fp16, FormatId::fp16, 4, 4, 16);
   EXPECT_EQ(
       refusal([&] { fit_gemm(subject, [](const Matrix&, const Matrix&) { return Matrix(FormatId::fp32, 4, 4); }); }),
-      "gemm: the callable gave 4 × 4 of fp32; right would be 4 × 4 of fp16");
+      "gemm: the callable gave 4 × 4 of fp32; expected 4 × 4 of fp16");
 }
 
 }  // namespace

@@ -175,21 +175,21 @@ TEST(Gemm, ScalesThatDoNotFitAreRefused) {
   const Matrix rows = fp32(4, 3), three = fp32(3, 1), two_blocks = fp32(2, 2), in_fp16(FormatId::fp16, 1, 1);
   EXPECT_EQ(complaint(slow, &rows, &three), "");
   EXPECT_EQ(complaint(fast, &rows, nullptr),
-            "gemm: a_scales has scales for 4 rows and 3 parts of k; right would be 1 part, as the plan has no "
+            "gemm: a_scales has scales for 4 rows and 3 parts of k; expected 1 part, as the plan has no "
             "promote_every");
   EXPECT_EQ(complaint(slow, nullptr, &two_blocks),
-            "gemm: b_scales has scales for 2 columns and 2 parts of k; right would be 1 part, or 3, of 128 each");
+            "gemm: b_scales has scales for 2 columns and 2 parts of k; expected 1 part, or 3, of 128 each");
   EXPECT_EQ(complaint(slow, &three, nullptr),
-            "gemm: a_scales has scales for 3 rows and 1 parts of k; right would be 1 or 4");
-  EXPECT_EQ(complaint(slow, &in_fp16, nullptr), "gemm: a_scales is of fp16; right would be fp32");
+            "gemm: a_scales has scales for 3 rows and 1 parts of k; expected 1 or 4");
+  EXPECT_EQ(complaint(slow, &in_fp16, nullptr), "gemm: a_scales is of fp16; expected fp32");
   const Matrix one = fp32(1, 1);
   EXPECT_EQ(complaint(slow, &one, &three),
-            "gemm: b_scales has scales for 1 columns and 3 parts of k; right would be 1 parts, as a_scales has");
+            "gemm: b_scales has scales for 1 columns and 3 parts of k; expected 1 parts, as a_scales has");
   GemmPlan in_alpha = slow;
   in_alpha.scales = ScaleOrder::in_alpha;
   EXPECT_EQ(complaint(in_alpha, &one, &one), "");
   EXPECT_EQ(complaint(in_alpha, &rows, &three),
-            "gemm: scales for 3 parts of k, and a plan that has them in alpha; right would be 1 part");
+            "gemm: scales for 3 parts of k, and a plan that has them in alpha; expected 1 part");
   GemmPlan descending = slow;
   descending.k_order = KOrder::descending;
   EXPECT_TRUE(complaint(descending, &rows, &three).starts_with("gemm: scales for 3 parts of k, and a plan that"));
@@ -259,63 +259,63 @@ std::string refusal(const char* patch) {
 }
 
 TEST(GemmPlan, SaysWhatIsWrong) {
-  EXPECT_EQ(refusal(R"({"schema": "tcnum.gemm_plan/2"})"), "p.json: schema: right would be \"tcnum.gemm_plan/1\"");
+  EXPECT_EQ(refusal(R"({"schema": "tcnum.gemm_plan/2"})"), "p.json: schema: expected \"tcnum.gemm_plan/1\"");
   EXPECT_EQ(refusal(R"({"promote_every": 48})"),
-            "p.json: promote_every: 48; right would be a multiple of 32, the products of wgmma.m64n8k32.f32.e4m3.e4m3");
-  EXPECT_EQ(refusal(R"({"promote_every": -1})"), "p.json.promote_every: right would be a whole number, 0 or more");
-  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 0}})"), "p.json: split_k.chunk: 0; right would be 1 or more");
+            "p.json: promote_every: 48; expected a multiple of 32, the products of wgmma.m64n8k32.f32.e4m3.e4m3");
+  EXPECT_EQ(refusal(R"({"promote_every": -1})"), "p.json.promote_every: expected a whole number, 0 or more");
+  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 0}})"), "p.json: split_k.chunk: 0; expected 1 or more");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "order": "up"}})"),
-            "p.json.split_k.order: \"up\"; right would be one of ascending, descending, pairs, fours");
+            "p.json.split_k.order: \"up\"; expected one of ascending, descending, pairs, fours");
   EXPECT_EQ(refusal(R"({"split_k": {}})"),
-            "p.json.split_k.chunk: is missing; right would be how much of k a part takes, or count, which is how many "
+            "p.json.split_k.chunk: is missing; expected how much of k a part takes, or count, which is how many "
             "parts there are");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "count": 2}})"),
-            "p.json.split_k.chunk: stands beside count; right would be one of the two");
+            "p.json.split_k.chunk: stands beside count; expected one of the two");
   EXPECT_EQ(refusal(R"({"split_k": {"count": 2}})"),
-            "p.json: k_tile: is missing; right would be the k of a tile, of which each part takes whole ones");
-  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "turns": 0}})"), "p.json.split_k.turns: 0; right would be 2 or more");
-  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "turns": 1}})"), "p.json: split_k.turns: 1; right would be 2 or more");
+            "p.json: k_tile: is missing; expected the k of a tile, of which each part takes whole ones");
+  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "turns": 0}})"), "p.json.split_k.turns: 0; expected 2 or more");
+  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "turns": 1}})"), "p.json: split_k.turns: 1; expected 2 or more");
   EXPECT_EQ(refusal(R"({"k_tile": 64, "split_k": {"count": 3, "turns": 2}})"),
-            "p.json: split_k.turns: stands beside count; right would be chunk, which is what a part takes at a time");
+            "p.json: split_k.turns: stands beside count; expected chunk, which is what a part takes at a time");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "rest": "kept"}})"),
-            "p.json.split_k.rest: \"kept\"; right would be one of last_part, left_out");
+            "p.json.split_k.rest: \"kept\"; expected one of last_part, left_out");
   EXPECT_EQ(refusal(R"({"k_tile": 64, "split_k": {"count": 3, "rest": "left_out"}})"),
-            "p.json: split_k.rest: left_out stands beside count; right would be chunk, of which parts leave some of k "
+            "p.json: split_k.rest: left_out stands beside count; expected chunk, of which parts leave some of k "
             "over");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "turns": 2, "rest": "left_out"}})"),
-            "p.json: split_k.rest: left_out stands beside turns; right would be one of the two");
+            "p.json: split_k.rest: left_out stands beside turns; expected one of the two");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "type": "bf16", "order": "pairs", "epilogue": "parts"}})"),
-            "p.json: split_k.epilogue: parts; right would be total, or order ascending or descending");
+            "p.json: split_k.epilogue: parts; expected total, or order ascending or descending");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "type": "fp16", "epilogue": "parts"}})"),
-            "p.json: split_k.type: fp16; right would be fp32, as D is, where each part has the epilogue");
+            "p.json: split_k.type: fp16; expected fp32, as D is, where each part has the epilogue");
   EXPECT_EQ(refusal(R"({"epilogue": {"alpha": "on_a"}})"),
-            "p.json: epilogue.alpha: right would be first or fused, as wgmma.m64n8k32.f32.e4m3.e4m3 takes no other "
+            "p.json: epilogue.alpha: expected first or fused, as wgmma.m64n8k32.f32.e4m3.e4m3 takes no other "
             "operands");
-  EXPECT_EQ(refusal(R"({"epilogue": {"type": "s32"}})"), "p.json: epilogue.type: s32; right would be fp32");
+  EXPECT_EQ(refusal(R"({"epilogue": {"type": "s32"}})"), "p.json: epilogue.type: s32; expected fp32");
   EXPECT_EQ(refusal(R"({"epilogue": {"bias": "nowhere"}})"),
-            "p.json.epilogue.bias: \"nowhere\"; right would be one of last, first, on_result, as_c");
-  EXPECT_EQ(refusal(R"({"slices": 1025, "k_tile": 16})"), "p.json: slices: right would be 1 to 1024");
+            "p.json.epilogue.bias: \"nowhere\"; expected one of last, first, on_result, as_c");
+  EXPECT_EQ(refusal(R"({"slices": 1025, "k_tile": 16})"), "p.json: slices: expected 1 to 1024");
   EXPECT_EQ(refusal(R"({"k_tile": 64, "split_k": {"count": 1}})"),
-            "p.json: split_k.count: 1; right would be 2 or more");
+            "p.json: split_k.count: 1; expected 2 or more");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "tail": {"rows": 64, "columns": 64}}})"),
-            "p.json.split_k.tail.blocks: is missing; right would be 1 or more");
+            "p.json.split_k.tail.blocks: is missing; expected 1 or more");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "tail": {"rows": 64, "columns": 0, "blocks": 1}}})"),
-            "p.json: split_k.tail.columns: 0; right would be 1 or more");
+            "p.json: split_k.tail.columns: 0; expected 1 or more");
   EXPECT_EQ(refusal(R"({"convert": {"a": "nearest_even"}})"),
-            "p.json: convert.a: right would be \"none\", as wgmma.m64n8k32.f32.e4m3.e4m3 takes fp8e4m3 as it is");
+            "p.json: convert.a: expected \"none\", as wgmma.m64n8k32.f32.e4m3.e4m3 takes fp8e4m3 as it is");
   EXPECT_EQ(refusal(R"({"output": "fp7"})"),
-            "p.json.output: format \"fp7\" is unknown; right would be one that `tcnum list` shows");
+            "p.json.output: format \"fp7\" is unknown; expected one that `tcnum list` shows");
   EXPECT_EQ(refusal(R"({"output": "ue8m0"})"),
-            "p.json: output: ue8m0; right would be a format whose numbers have signs, or u8");
+            "p.json: output: ue8m0; expected a format whose numbers have signs, or u8");
   EXPECT_EQ(refusal(R"({"slices": 2})"),
-            "p.json: k_tile: is missing; right would be the k of a tile, of which each slice takes its share");
+            "p.json: k_tile: is missing; expected the k of a tile, of which each slice takes its share");
   EXPECT_TRUE(
-      refusal(R"({"promote": 4})").starts_with("p.json.promote: is unknown; right would be one of schema, name"));
+      refusal(R"({"promote": 4})").starts_with("p.json.promote: is unknown; expected one of schema, name"));
   EXPECT_TRUE(refusal(R"({"instruction": "mma"})").starts_with("p.json: instruction mma is unknown"));
   EXPECT_TRUE(refusal(R"({"arch": "gfx942", "instruction": "fma.rn.f32"})")
                   .starts_with("p.json: instruction fma.rn.f32 is unknown"));
   EXPECT_EQ(refusal(R"({"instruction": "fma.rn.f32", "account": "fitted"})"),
-            "p.json: account: right would be none, as fma.rn.f32 has one datapath");
+            "p.json: account: expected none, as fma.rn.f32 has one datapath");
   EXPECT_TRUE(refusal(R"({"arch": "sm_70"})").starts_with("p.json: sm_70 does not have wgmma"));
   EXPECT_TRUE(refusal(R"({"instruction": "mma.m16n8k32.f16.e4m3.e4m3.f32"})").starts_with("p.json: "));
 }
@@ -332,14 +332,14 @@ TEST(Gemm, SaysWhatIsWrong) {
     }
     return "taken";
   };
-  EXPECT_EQ(refusal(a, a, {}), "gemm: B is 4 × 8; right would be 8 rows, as many as A (4 × 8) has columns");
+  EXPECT_EQ(refusal(a, a, {}), "gemm: B is 4 × 8; expected 8 rows, as many as A (4 × 8) has columns");
   EXPECT_EQ(refusal(Matrix(FormatId::bf16, 4, 8), b, {}),
-            "gemm: A is of bf16; right would be fp16, as wgmma.m64n8k16.f32.f16.f16 has it");
+            "gemm: A is of bf16; expected fp16, as wgmma.m64n8k16.f32.f16.f16 has it");
   EXPECT_EQ(refusal(a, b, {.c = &c_view, .beta = 1}),
-            "gemm: C is 4 × 4; right would be 4 × 5, as A (4 × 8) and B (8 × 5) make it");
+            "gemm: C is 4 × 4; expected 4 × 5, as A (4 × 8) and B (8 × 5) make it");
   EXPECT_EQ(refusal(a, b, {.beta = 1}), "gemm: beta is 1 and there is no C; expected a C, or a beta of 0");
   EXPECT_EQ(refusal(a, b, {.c = &wide_view, .beta = 1}),
-            "gemm: C is of fp64; right would be a format of at most 32 bits");
+            "gemm: C is of fp64; expected a format of at most 32 bits");
   Matrix d(FormatId::fp32, 4, 5);
   EXPECT_THROW(gemm_into(d, plan, a, b), InputError);
   GemmPlan integers = named_plan("chain", FormatId::s8);

@@ -279,46 +279,46 @@ TEST(Matmul, WrongInputIsNamed) {
     return complaint([&] { matmul(x, y, options); });
   };
   EXPECT_EQ(multiply(a, b, good), "");
-  EXPECT_EQ(multiply(a, a, good), "matmul: B is 2 × 3; right would be 3 rows, as many as A (2 × 3) has columns");
+  EXPECT_EQ(multiply(a, a, good), "matmul: B is 2 × 3; expected 3 rows, as many as A (2 × 3) has columns");
   EXPECT_EQ(complaint([&] { matmul(a, b, Matrix(FormatId::fp32, 4, 2), good); }),
-            "matmul: C is 4 × 2; right would be 2 × 4, as A (2 × 3) and B (3 × 4) make it");
+            "matmul: C is 4 × 2; expected 2 × 4, as A (2 × 3) and B (3 × 4) make it");
   EXPECT_EQ(multiply(Matrix(FormatId::fp16, 2, 0), Matrix(FormatId::fp16, 0, 4), good),
-            "matmul: A is 2 × 0; right would be at least 1 × 1");
+            "matmul: A is 2 × 0; expected at least 1 × 1");
   EXPECT_EQ(multiply(Matrix(FormatId::bf16, 2, 3), b, good),
-            "matmul: A is of bf16; right would be fp16, as mma.m16n8k16.f32.f16.f16.f32 has it");
+            "matmul: A is of bf16; expected fp16, as mma.m16n8k16.f32.f16.f16.f32 has it");
   EXPECT_EQ(complaint([&] { matmul(a, b, Matrix(FormatId::fp16, 2, 4), good); }),
-            "matmul: C is of fp16; right would be fp32, as mma.m16n8k16.f32.f16.f16.f32 has it");
+            "matmul: C is of fp16; expected fp32, as mma.m16n8k16.f32.f16.f16.f32 has it");
 
   EXPECT_TRUE(multiply(a, b, {}).starts_with("matmul: arch is missing; expected one of sm_70")) << multiply(a, b, {});
   EXPECT_TRUE(multiply(a, b, {.arch = "sm_91"}).starts_with("matmul: arch sm_91 is unknown; expected one of"));
   EXPECT_EQ(multiply(a, b, {.arch = "sm_90", .instruction = "mma"}),
-            "matmul: instruction mma is unknown; right would be one that `tcnum list` shows");
+            "matmul: instruction mma is unknown; expected one that `tcnum list` shows");
   EXPECT_EQ(multiply(a, b, {.arch = "sm_80", .instruction = "wgmma.m64n8k16.f32.f16.f16"}),
-            "matmul: sm_80 does not have wgmma.m64n8k16.f32.f16.f16; right would be one that `tcnum list --arch sm_80` "
+            "matmul: sm_80 does not have wgmma.m64n8k16.f32.f16.f16; expected one that `tcnum list --arch sm_80` "
             "shows");
   EXPECT_EQ(multiply(a, b, {.arch = "sm_90", .instruction = "mma.sp.m16n8k32.f32.f16.f16.f32"}),
-            "matmul: instruction mma.sp.m16n8k32.f32.f16.f16.f32 is sparse; right would be one with a dense A");
+            "matmul: instruction mma.sp.m16n8k32.f32.f16.f16.f32 is sparse; expected one with a dense A");
   EXPECT_TRUE(
       multiply(a, b, {.arch = "sm_90", .instruction = good.instruction, .account = "nobody"})
-          .starts_with("matmul: account nobody of mma.m16n8k16.f32.f16.f16.f32 is unknown; right would be one of: "
+          .starts_with("matmul: account nobody of mma.m16n8k16.f32.f16.f16.f32 is unknown; expected one of: "
                        "fitted"));
   EXPECT_EQ(
       multiply(Matrix(FormatId::fp64, 1, 1), Matrix(FormatId::fp16, 1, 1), {.arch = "sm_90"}),
       "sm_90: no instruction takes fp64 and fp16; expected formats that `tcnum list --arch sm_90` shows together");
   EXPECT_TRUE(multiply(a, b, {.arch = "gfx950"}).starts_with("gfx950: no datapath is known of its instructions for "));
   EXPECT_EQ(multiply(a, b, {.account = "fitted", .datapath = datapath}),
-            "matmul: account: right would be none, as there is a datapath");
+            "matmul: account: expected none, as there is a datapath");
   EXPECT_TRUE(multiply(a, b, {.instruction = "mma.m16n8k8.f32.f16.f16.f32", .datapath = datapath})
-                  .starts_with("matmul: datapath: k: 16; right would be 8"));
+                  .starts_with("matmul: datapath: k: 16; expected 8"));
   const Matrix fp4(FormatId::fp4e2m1, 2, 17), fp4_transposed(FormatId::fp4e2m1, 17, 2), scales(FormatId::ue4m3, 2, 2);
   const Datapath scaled = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/blackwell-nvfp4.json");
   EXPECT_EQ(multiply(fp4, fp4_transposed, {.datapath = scaled, .a_scales = scales, .b_scales = scales}), "");
   EXPECT_EQ(multiply(fp4, fp4_transposed, {.datapath = scaled, .a_scales = scales}),
-            "matmul: b_scales is missing; right would be 2 × 2 of ue4m3, one for each block of 16 along K");
+            "matmul: b_scales is missing; expected 2 × 2 of ue4m3, one for each block of 16 along K");
   EXPECT_EQ(multiply(fp4, fp4_transposed, {.datapath = scaled, .a_scales = fp4, .b_scales = scales}),
-            "matmul: a_scales is 2 × 17 of fp4e2m1; right would be 2 × 2 of ue4m3, one for each block of 16 along K");
+            "matmul: a_scales is 2 × 17 of fp4e2m1; expected 2 × 2 of ue4m3, one for each block of 16 along K");
   EXPECT_EQ(multiply(a, b, {.datapath = datapath, .a_scales = scales}),
-            "matmul: a_scales is given; right would be none, as the datapath has no scales");
+            "matmul: a_scales is given; expected none, as the datapath has no scales");
   Datapath broken = datapath;
   broken.tree.nodes.clear();
   EXPECT_TRUE(multiply(a, b, {.datapath = broken}).starts_with("matmul: datapath"));
@@ -355,17 +355,17 @@ TEST(Matrix, OfEveryFormatComesBackFromItsNumbers) {
 
 TEST(Matrix, WrongInputIsNamed) {
   const std::vector<float> three(3, 1.0f);
-  EXPECT_EQ(complaint([&] { Matrix::from(three, 2, 2, "fp16"); }), "matrix: 3 numbers; right would be 4, as 2 × 2 has");
+  EXPECT_EQ(complaint([&] { Matrix::from(three, 2, 2, "fp16"); }), "matrix: 3 numbers; expected 4, as 2 × 2 has");
   EXPECT_TRUE(complaint([&] {
                 Matrix::from(three, 1, 3, "half");
-              }).starts_with("matrix: format half is unknown; right would be one of fp64, fp32"));
+              }).starts_with("matrix: format half is unknown; expected one of fp64, fp32"));
   EXPECT_EQ(complaint([] { Matrix::from(std::vector<float>{NAN}, 1, 1, "s8"); }),
-            "matrix: a number is NaN; right would be a format that has one, which s8 has not");
+            "matrix: a number is NaN; expected a format that has one, which s8 has not");
   const std::vector<std::uint32_t> words(4);
   EXPECT_EQ(complaint([&] { MatrixView(words, 2, 2, "fp16"); }),
-            "matrix: codes of 4 bytes; right would be 2, as fp16 has");
+            "matrix: codes of 4 bytes; expected 2, as fp16 has");
   EXPECT_EQ(complaint([&] { MatrixView(words, 2, 3, "fp32"); }),
-            "matrix: 16 bytes; right would be 24, as 2 × 3 of fp32 has");
+            "matrix: 16 bytes; expected 24, as 2 × 3 of fp32 has");
   EXPECT_TRUE(complaint([] {
                 Matrix(FormatId::fp64, std::size_t{1} << 40, std::size_t{1} << 40);
               }).ends_with("is more than a memory can hold"));

@@ -88,7 +88,7 @@ TEST(PlanDiff, RefusesOtherFormats) {
   } catch (const InputError& error) {
     EXPECT_STREQ(
         error.what(),
-        "plan: one is of fp16 · fp16 → fp16, the other of bf16 · bf16 → bf16; right would be the same formats");
+        "plan: one is of fp16 · fp16 → fp16, the other of bf16 · bf16 → bf16; expected the same formats");
   }
 }
 

@@ -53,7 +53,7 @@ TEST(Published, AnswersRefuteWhatIsMarkedSoAndNothingElse) {
     const auto stated = std::ranges::find_if(published_answers(), [&](const PublishedAnswers& each) {
       return each.arch == *arch && each.instruction == vectors.instruction;
     });
-    ASSERT_NE(stated, published_answers().end()) << file << ": right would be a row of kPublished";
+    ASSERT_NE(stated, published_answers().end()) << file << ": expected a row of kPublished";
     EXPECT_EQ(stated->count, vectors.tiles.size()) << file;
     run.insert(vectors.instruction + " " + vectors.arch);
     for (const CatalogueEntry& entry : entries) {

@@ -16,7 +16,7 @@ struct ShapeRow {
   std::optional<std::size_t> formats;  ///< its place in kGemmFormats, where the table says it
 };
 /// Lines of m,n,k or, if formats may be said, of m,n,k,format below a heading; "-" is standard input. Throws InputError,
-/// naming the line and what would be right.
+/// naming the line and what is expected.
 std::vector<ShapeRow> read_shapes(const std::string& path, bool may_say_formats);
 
 /// The place in kGemmFormats of operands of that format; throws InputError, naming the option or the line.

@@ -28,7 +28,7 @@ std::size_t tensor_element_bytes(CUtensorMapDataType type);
 
 /// The map of an array at `global`, on the device. What a box has beyond the array's ends arrives as zeros. A kernel
 /// takes the map by value, as a parameter that is `const __grid_constant__`. Throws std::invalid_argument naming the
-/// dimension and what would be right if the hardware cannot have such an array; std::runtime_error if the driver has no
+/// dimension and what is expected if the hardware cannot have such an array; std::runtime_error if the driver has no
 /// tensor maps or refuses.
 CUtensorMap encode_tensor_map(const TensorLayout& layout, void* global);
 

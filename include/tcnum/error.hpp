@@ -6,7 +6,7 @@
 
 namespace tcnum {
 
-/// The user's input is wrong. what() is one line that names the file, the field and what would be right. It is
+/// The user's input is wrong. what() is one line that names the file, the field and what is expected. It is
 /// printable, and short whatever the input holds.
 struct InputError : std::runtime_error {
   explicit InputError(std::string_view message);

@@ -216,7 +216,7 @@ struct GemmOptions {
 
 /// D = alpha · A · B + beta · C + bias with the bits of the plan, where A is M × K, B is K × N, and D is M × N, in the
 /// plan's output format. The formats of A and B are the instruction's; fp32 codes may stand for tf32. Throws InputError
-/// that says what would be right if shapes, formats or the plan are wrong.
+/// that says what is expected if shapes, formats or the plan are wrong.
 Matrix gemm(const GemmPlan& plan, const MatrixView& a, const MatrixView& b, const GemmInputs& inputs = {},
             const GemmOptions& options = {});
 /// The same into `d`, which must be of that shape and format. Returns how many of its rows, from the first on, are

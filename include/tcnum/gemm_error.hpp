@@ -108,7 +108,7 @@ struct ErrorReference {
 /// Compares every element of D with alpha · A · B + beta · C + bias, which is computed exactly; alpha and beta are the
 /// numbers that they are. A is M × K, B is K × N, D is M × N, all of any format, C and bias too. Scales are as
 /// GemmInputs has them, or block scales of ue8m0 or ue4m3, whose products with A and B are exact too: A and B are then
-/// of at most 29 bits of precision. Throws InputError that says what would be right if shapes are wrong, or beta is not
+/// of at most 29 bits of precision. Throws InputError that says what is expected if shapes are wrong, or beta is not
 /// 0 and there is no C. `progress` counts rows; where it says to stop, the report is that of the rows that are
 /// finished. Each measure of an element takes 8 bytes: two of them, six where there are exact operands.
 ErrorReport error_of(const MatrixView& d, const MatrixView& a, const MatrixView& b, const GemmInputs& inputs = {},

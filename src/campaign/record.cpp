@@ -20,7 +20,7 @@ CampaignRecord read_record(const nlohmann::ordered_json& json, const std::string
   r.instruction = fields.text("instruction");
   const Instruction* in = find_instruction(r.instruction);
   if (in == nullptr)
-    fields.fail("instruction", r.instruction + " is unknown; right would be one that `tcnum list` shows");
+    fields.fail("instruction", r.instruction + " is unknown; expected one that `tcnum list` shows");
   const std::string distribution = fields.text("distribution");
   const auto found = find_distribution(distribution);
   if (!found) fields.fail("distribution", distribution + " is unknown");
@@ -33,7 +33,7 @@ CampaignRecord read_record(const nlohmann::ordered_json& json, const std::string
   constexpr std::uint64_t kMost = std::uint64_t{1} << 60;
   const auto whole_tiles = [&](const char* key, std::uint64_t value, std::uint64_t least) {
     if (value < least || value > kMost || value % tile != 0) {
-      fields.fail(key, fmt::format("{}; right would be a multiple of {}, the problems of a tile", value, tile));
+      fields.fail(key, fmt::format("{}; expected a multiple of {}, the problems of a tile", value, tile));
     }
   };
   whole_tiles("first", r.first, 0);
@@ -46,7 +46,7 @@ CampaignRecord read_record(const nlohmann::ordered_json& json, const std::string
   }
   const auto& digests = fields.array("digests");
   if (digests.size() != (r.count + r.chunk - 1) / r.chunk) {
-    fields.fail("digests", fmt::format("{}; right would be one for each chunk, {}", digests.size(),
+    fields.fail("digests", fmt::format("{}; expected one for each chunk, {}", digests.size(),
                                        (r.count + r.chunk - 1) / r.chunk));
   }
   for (std::size_t i = 0; i < digests.size(); ++i)

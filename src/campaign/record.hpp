@@ -19,7 +19,7 @@ struct CampaignRecord {
   std::string device, driver, cuda, date;
 };
 
-/// vectors/ARCH/campaigns.json. Reading throws InputError naming the file, the field and what would be right.
+/// vectors/ARCH/campaigns.json. Reading throws InputError naming the file, the field and what is expected.
 std::vector<CampaignRecord> read_campaigns(const std::string& path);
 /// Adds a record to others. Of two of the same problems on the same device, the one that has more of them stays; if
 /// they have as many, the new one. Where their results differ both stay, and this returns false.

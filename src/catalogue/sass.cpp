@@ -163,7 +163,7 @@ SassTable read_sass(const std::string& path) {
       const JsonFields each(array[i], fmt::format("{}: {}[{}]", path, key, i));
       std::vector<std::string>& opcodes = rows[each.text("name")];
       for (const ordered_json& opcode : each.array("sass")) {
-        if (!opcode.is_string()) each.fail("sass", "right would be strings");
+        if (!opcode.is_string()) each.fail("sass", "expected strings");
         opcodes.push_back(opcode.get<std::string>());
       }
     }

@@ -316,6 +316,7 @@ void add_diff(CLI::App& app, Action& action) {
   command.add_option("--output", options->output, "With --plan: format of both products (default: the plans')");
   command.add_option("--most-k", options->most_k, "With --plan: products of up to so many along k (default: 65536)");
   command.add_flag("--all", options->all, "All architectures that have instructions for --format, each beside each");
+  add_output(command, "--svg", options->svg, "With --all: draw the matrix (- for standard output)");
   add_whole(command, "--seed", options->seed, "Of random operands");
   add_output(command, "--json", options->json, kJson);
 }

@@ -94,7 +94,7 @@ int run_gemm(const GemmCommandOptions& options);
 
 struct DiffCommandOptions {
   std::vector<std::string> archs, instructions, accounts, datapaths, plans;  ///< one or two of each
-  std::string format, output, json, most_k = "65536";
+  std::string format, output, json, svg, most_k = "65536";
   std::uint64_t seed = 1;
   bool all = false;
 };

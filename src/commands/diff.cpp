@@ -16,6 +16,7 @@
 #include "progress.hpp"
 #include "src/report/choice.hpp"
 #include "src/report/diff_report.hpp"
+#include "src/report/diff_svg.hpp"
 #include "src/report/layout.hpp"
 #include "src/report/plan_diff_report.hpp"
 #include "tcnum/catalogue.hpp"
@@ -89,14 +90,14 @@ std::array<Side, 2> sides_of(const DiffCommandOptions& options, std::string& cho
 /// A datapath, and all instructions that have it.
 struct ClassOfAll {
   Side side;
-  std::string number;  ///< "3"
+  std::string number, label;  ///< "3", "sm_80 mma.m16n8k16"
   ordered_json members = ordered_json::array();
 };
 std::vector<ClassOfAll> all_classes(const std::string& operands) {
   std::vector<ClassOfAll> all;
   for (const DatapathClass& each : classes_of(operands)) {
     const CatalogueEntry& first = each.front();
-    ClassOfAll& to = all.emplace_back(ClassOfAll{of_instruction(first.arch, *first.instruction, {}), ""});
+    ClassOfAll& to = all.emplace_back(ClassOfAll{of_instruction(first.arch, *first.instruction, {}), "", ""});
     std::vector<std::string_view> archs;
     for (const CatalogueEntry& entry : each.entries) {
       const std::string_view name = arch(entry.arch).name;
@@ -109,6 +110,8 @@ std::vector<ClassOfAll> all_classes(const std::string& operands) {
           fmt::format(" and {} more, of {}", plural(each.entries.size() - 1, "instruction"), fmt::join(archs, ", "));
     }
     to.number = std::to_string(all.size());
+    const std::string name = first.instruction->name();
+    to.label = fmt::format("{} {}", arch(first.arch).name, name.substr(0, name.find('.', name.find('.') + 1)));
   }
   return all;
 }
@@ -130,26 +133,36 @@ int run_all(const DiffCommandOptions& options) {
   bool differ = false;
   const ProgressLine progress;
   const std::size_t pairs = sides.size() * (sides.size() - 1) / 2;
+  std::vector<std::vector<DiffCell>> cells(sides.size());
   for (std::size_t i = 0; i < sides.size(); ++i) {
     std::vector<std::string> row = {fmt::format("{} {}", sides[i].number, sides[i].side.name)};
     for (std::size_t j = 0; j < i; ++j) {
       progress.show(fmt::format("{} of {} pairs of datapaths compared", i * (i - 1) / 2 + j, pairs));
+      DiffCell& cell = cells[i].emplace_back();
       try {
         const DatapathDiff found =
             diff(sides[j].side.datapath, sides[i].side.datapath, {.seed = options.seed, .tiles = 32});
         differ = differ || found.smallest;
-        const double share = static_cast<double>(found.different()) / static_cast<double>(found.tried());
-        row.push_back(found.equal ? "same" : found.smallest ? fmt::format("{:.2g} %", 100 * share) : "none found");
+        cell.kind = found.equal      ? DiffCell::Kind::same
+                    : found.smallest ? DiffCell::Kind::different
+                                     : DiffCell::Kind::none_found;
+        cell.share = static_cast<double>(found.different()) / static_cast<double>(found.tried());
         json["pairs"].push_back(diff_document(found, sides[j].side.shown(), sides[i].side.shown()));
       } catch (const InputError&) {
-        row.push_back("other formats");
+        cell.kind = DiffCell::Kind::other_formats;
       }
+      row.push_back(cell.text());
     }
     row.resize(sides.size() + 1);
     rows.push_back(std::move(row));
   }
   progress.clear();
-  if (options.json != "-") {
+  if (!options.svg.empty()) {
+    std::vector<std::string> names;
+    for (const ClassOfAll& each : sides) names.push_back(each.label);
+    write_text(options.svg, diff_svg(fmt::format("Products of {}", options.format), names, cells));
+  }
+  if (options.json != "-" && options.svg != "-") {
     say(fmt::format("Products of {}: how many of the dot products that were tried differ\n\n{}", options.format,
                     table_text(rows, 60)));
   }
@@ -186,7 +199,10 @@ int run_plans(const DiffCommandOptions& options) {
 }  // namespace
 
 int run_diff(const DiffCommandOptions& options) {
-  require_writable(options.json);
+  if (!options.svg.empty() && !options.all) throw InputError("--svg: draws a matrix; expected --all beside it");
+  for (const std::string& written : {options.json, options.svg}) {
+    if (!written.empty()) require_writable(written);
+  }
   if (!options.plans.empty()) return run_plans(options);
   if (options.all) return run_all(options);
   std::string choices;

@@ -94,6 +94,22 @@ Found shrink(const Disagreement& at, const Datapath& datapath, Oracle& oracle) {
   return found;
 }
 
+void check_again(const std::string& checkpoint, const std::vector<Disagreement>& disagreements,
+                 const Instruction& instruction, const Datapath& datapath, Oracle& oracle) {
+  const Emulator emulator(datapath);
+  for (std::size_t i = 0; i < disagreements.size(); ++i) {
+    const Disagreement& at = disagreements[i];
+    if (at.instruction != &instruction) continue;
+    const Counterexample answer = ask_again(at, emulator, oracle);
+    if (answer.expected != answer.observed) continue;
+    throw InputError(fmt::format(
+        "{}: disagreements[{}]: {} {} of {} is none: asked again, {} gives {}, as the datapath does; expected "
+        "another file, from the beginning",
+        checkpoint, i, name(at.distribution), at.index, instruction.name(), oracle.device(),
+        hex(format(instruction.d), answer.observed)));
+  }
+}
+
 std::string found_text(const Found& found, const Datapath& of, const std::string& datapath,
                        const std::string& answerer) {
   const Instruction& in = *found.at.instruction;

@@ -25,6 +25,10 @@ struct Found {
 /// Asks again, and makes the problem small.
 Found shrink(const Disagreement& at, const Datapath& datapath, Oracle& oracle);
 
+/// Those that a checkpoint tells of, asked again: throws InputError, naming the file, unless each is one.
+void check_again(const std::string& checkpoint, const std::vector<Disagreement>& disagreements,
+                 const Instruction& instruction, const Datapath& datapath, Oracle& oracle);
+
 /// `datapath` and `answerer`: what the two sides are called.
 std::string found_text(const Found& found, const Datapath& of, const std::string& datapath,
                        const std::string& answerer);

@@ -64,6 +64,20 @@ class Inputs {
   std::deque<MatrixView> views_;
 };
 
+/// The first of the named plans whose D has that code there.
+std::optional<ExplainedElement> named_plan_that_gives(std::uint64_t code, FormatId output, const Inputs& of,
+                                                      const Place& at) {
+  for (const NamedPlan& named : named_plans()) {
+    if (std::ranges::find(named.operands, of.a.format()) == named.operands.end()) continue;
+    try {
+      ExplainedElement found = of.element(std::string(named.name), named_plan(named.name, of.a.format(), output), at);
+      if (found.trace.d == code) return found;
+    } catch (const InputError&) {  // it takes no such scales
+    }
+  }
+  return std::nullopt;
+}
+
 /// The plan's instruction, from +0 on.
 ExplainedSide chain_of(const ExplainedElement& element) {
   const GemmPlan& plan = element.trace.plan;
@@ -96,6 +110,10 @@ ElementOfProduct element_of_product(const ExplainOptions& options) {
                          });
   if (!is_theirs) return found;
   found.observed = Matrix(view_of(*d, place.batch))(place.row, place.column);
+  if (found.plans.size() == 1 && *found.observed != found.plans.front().trace.d) {
+    if (auto other = named_plan_that_gives(*found.observed, found.plans.front().trace.plan.output, inputs, place))
+      found.plans.push_back(*std::move(other));
+  }
   return found;
 }
 

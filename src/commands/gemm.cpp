@@ -40,8 +40,8 @@ void check_scales(const GemmCommandOptions& options, const ProductMatrices& matr
     if (tensor == nullptr) continue;
     if (tensor->format != FormatId::fp32) {
       throw InputError(
-          fmt::format("{}: scales of {}, as instructions with block scales have them, and no plan is of one; right "
-                      "would be fp32",
+          fmt::format("{}: scales of {}, as instructions with block scales have them, and no plan is of one; "
+                      "expected fp32",
                       where_is(options, name), format(tensor->format).name));
     }
     const std::size_t parts = std::max<std::size_t>(matrices.scale_parts, 1);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "src/campaign/stream.hpp"
+#include "src/questions/stream.hpp"
 #include "src/catalogue/operand_formats.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/format.hpp"

@@ -13,6 +13,7 @@
 #include "emu/parallel.hpp"
 #include "file_lock.hpp"
 #include "interrupt.hpp"
+#include "io/json.hpp"
 #include "io/printable.hpp"
 #include "numbers.hpp"
 #include "output.hpp"
@@ -109,6 +110,9 @@ class Backend {
                                  devices_[worker], made->device(), gpu_.device));
   }
 
+  /// Whether all that ask it ask one process, which answers one of them at a time.
+  bool answers_one_at_a_time() const { return program_ != nullptr; }
+
   /// When nothing more will be asked.
   void finish() const {
     if (program_) finish_program(*program_);
@@ -153,6 +157,16 @@ std::optional<CampaignRecord> record_of(const StreamTask& task, const Source& so
   return r;
 }
 
+/// Of a file of records with so many bytes.
+void require_readable(const std::string& path, std::size_t bytes) {
+  constexpr std::size_t kMost = JsonLimits{}.bytes;
+  if (bytes <= kMost) return;
+  throw InputError(fmt::format(
+      "--record: {}: would have more than {} MiB with this run's records, and is not read again then; "
+      "expected another file",
+      path, kMost >> 20));
+}
+
 /// Adds records to those of a file; several processes may do so at once.
 void write_records(const std::string& path, std::vector<CampaignRecord> added) {
   if (path == "-") return write_text(path, campaigns_text(std::move(added)));
@@ -165,7 +179,9 @@ void write_records(const std::string& path, std::vector<CampaignRecord> added) {
       complain(fmt::format("{}: {}: the same device gave other results before; both records are kept", path, what));
     }
   }
-  write_text(path, campaigns_text(std::move(all)));
+  const std::string text = campaigns_text(std::move(all));
+  require_readable(path, text.size());
+  write_text(path, text);
 }
 
 // --- What is asked for, found to be right before the work starts.
@@ -175,6 +191,7 @@ struct StreamRequest {
   std::unique_ptr<const Instruction> dot;  ///< but this
   CampaignPlan plan;
   std::map<const Instruction*, NamedDatapath> datapaths;
+  std::size_t record_bytes = 0;  ///< of the records that are there, to which more are added
 };
 
 /// The dot product of a datapath that stands alone. Streams have operands of all floating-point formats with a sign,
@@ -248,11 +265,31 @@ StreamRequest checked_request(const VerifyOptions& options) {
   }
   if (options.checkpoint == "-") throw InputError("--checkpoint: -; expected a file, as it is read again");
   for (const std::string& path : {options.checkpoint, options.record}) require_writable(path);
-  if (!options.record.empty() && options.record != "-" && is_there(options.record)) read_campaigns(options.record);
+  if (!options.record.empty() && options.record != "-" && is_there(options.record))
+    request.record_bytes = campaigns_text(read_campaigns(options.record)).size();
   return request;
 }
 
 ordered_json json_arch(std::optional<ArchId> id) { return id ? ordered_json(arch(*id).name) : ordered_json(nullptr); }
+
+/// Asks a program for the first chunk that the checkpoint holds: the command's words say nothing of what the program is
+/// by now. Throws InputError if its answers are others than they were.
+void ask_again(const std::string& checkpoint, const Campaign& campaign, const StreamRequest& request,
+               const Backend& backend) {
+  for (const StreamTask& task : campaign.tasks()) {
+    const auto done = std::ranges::find_if(task.chunks, [](const auto& chunk) { return chunk.has_value(); });
+    if (done == task.chunks.end()) continue;
+    const auto chunk = static_cast<std::size_t>(done - task.chunks.begin());
+    const auto verifier = backend.verifier(*task.instruction, request.datapaths.at(task.instruction).datapath, 0);
+    const StreamOutcome now = verify_chunk(*verifier, task, chunk);
+    if (now.digest == (*done)->digest && now.mismatches == (*done)->mismatches) return;
+    throw InputError(
+        fmt::format("{}: digest of {} {}, {} dot products from {} on: {:#018x}, but the program now gives {:#018x}; "
+                    "expected the program that the run began with, or another file",
+                    checkpoint, task.instruction->name(), name(task.distribution), task.count_of(chunk),
+                    task.first_of(chunk), (*done)->digest, now.digest));
+  }
+}
 
 /// The campaign of a request, with what its checkpoint has done already.
 Campaign planned_campaign(const VerifyOptions& options, const StreamRequest& request, const Backend& backend) {
@@ -268,7 +305,14 @@ Campaign planned_campaign(const VerifyOptions& options, const StreamRequest& req
   for (const Instruction* in : request.plan.instructions)
     identity["datapaths"][in->name()] = to_json(request.datapaths.at(in).datapath);
   campaign.set_identity(identity);
-  if (!options.checkpoint.empty() && is_there(options.checkpoint)) campaign.resume(options.checkpoint);
+  if (options.checkpoint.empty() || !is_there(options.checkpoint)) return campaign;
+  campaign.resume(options.checkpoint);
+  if (backend.answers_one_at_a_time()) ask_again(options.checkpoint, campaign, request, backend);
+  for (const Instruction* in : request.plan.instructions) {
+    const std::vector<Disagreement> found = campaign.disagreements();
+    if (std::ranges::find(found, in, &Disagreement::instruction) == found.end()) continue;
+    check_again(options.checkpoint, found, *in, request.datapaths.at(in).datapath, *backend.oracle(*in));
+  }
   return campaign;
 }
 
@@ -418,6 +462,18 @@ std::vector<CampaignRecord> records_of(const Campaign& campaign, const Source& s
   return records;
 }
 
+/// Before the work: whether what it leaves, if all of it is done, has room among the records that are there.
+void require_room(const VerifyOptions& options, const StreamRequest& request, const Campaign& campaign,
+                  const Source& source) {
+  if (request.record_bytes == 0) return;
+  std::vector<CampaignRecord> records;
+  for (StreamTask task : campaign.tasks()) {
+    std::ranges::fill(task.chunks, ChunkResult{});
+    if (auto record = record_of(task, source)) records.push_back(*std::move(record));
+  }
+  require_readable(options.record, request.record_bytes + campaigns_text(std::move(records)).size());
+}
+
 /// Both live until the last one is made.
 MakeVerifier verifiers(const Backend& backend, const StreamRequest& request) {
   return [&](const Instruction& in, std::size_t worker) {
@@ -438,6 +494,7 @@ int verify_streams(const VerifyOptions& options, Ranks* ranks) {
   if (!options.checkpoint.empty()) lock.emplace(options.checkpoint, FileLock::IfHeld::refuse);
   Campaign campaign = planned_campaign(options, request, backend);
   const Source source = backend.source(*request.plan.instructions.front());
+  require_room(options, request, campaign, source);
 
   if (!guard) guard.emplace();
   CampaignObserver observer(campaign, options.checkpoint);

@@ -21,7 +21,7 @@ class AnswersAlone final : public Oracle {
     Tiles asked = tiles;
     oracle_.answer(asked);
     if (asked.d.size() != tiles.size() || asked.d.bytes_each() != format(tiles.d_format).storage_bytes()) {
-      throw InputError(fmt::format("oracle: gave {} answers of {} bytes; right would be {} of {}, as {} has them",
+      throw InputError(fmt::format("oracle: gave {} answers of {} bytes; expected {} of {}, as {} has them",
                                    asked.d.size(), asked.d.bytes_each(), tiles.size(),
                                    format(tiles.d_format).storage_bytes(), format(tiles.d_format).name));
     }

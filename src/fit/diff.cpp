@@ -32,14 +32,14 @@ void check(const Datapath& one, const Datapath& other) {
                        format(n.result).name, scales);
   };
   if (formats(one) != formats(other)) {
-    throw InputError(fmt::format("diff: one is of {}, the other of {}; right would be the same formats", formats(one),
+    throw InputError(fmt::format("diff: one is of {}, the other of {}; expected the same formats", formats(one),
                                  formats(other)));
   }
   for (const Datapath* each : {&one, &other}) {
     if (one.tree.k != other.tree.k && each->numerics.c.format != each->numerics.result) {
       throw InputError(fmt::format(
           "diff: one takes {} products, the other {}, and results of {} are no c of {} to go on "
-          "from; right would be as many",
+          "from; expected as many",
           one.tree.k, other.tree.k, format(each->numerics.result).name, format(each->numerics.c.format).name));
     }
   }

@@ -38,22 +38,22 @@ void require_problems_of(const Instruction& in, const Tiles& tiles) {
   constexpr std::array kNames = {"a", "b", "c", "d"};
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (given[i] == wanted[i]) continue;
-    throw InputError(fmt::format("fit_datapath: tiles.{}_format: is {}; right would be {}, as {} has it", kNames[i],
+    throw InputError(fmt::format("fit_datapath: tiles.{}_format: is {}; expected {}, as {} has it", kNames[i],
                                  format(given[i]).name, format(wanted[i]).name, in.name()));
   }
   if (tiles.sparse_group != 0) {
     throw InputError(
-        "fit_datapath: tiles.sparse_group: is not 0; right would be dense problems, as gather() makes them");
+        "fit_datapath: tiles.sparse_group: is not 0; expected dense problems, as gather() makes them");
   }
   if (tiles.k != static_cast<std::size_t>(in.products())) {
-    throw InputError(fmt::format("fit_datapath: tiles.k: is {}; right would be {}, the products of {}", tiles.k,
+    throw InputError(fmt::format("fit_datapath: tiles.k: is {}; expected {}, the products of {}", tiles.k,
                                  in.products(), in.name()));
   }
   if (const int wanted_block = in.scaled() ? in.products_per_scale() : 0; tiles.scale_block != wanted_block) {
-    throw InputError(fmt::format("fit_datapath: tiles.scale_block: is {}; right would be {}, as {} has it",
+    throw InputError(fmt::format("fit_datapath: tiles.scale_block: is {}; expected {}, as {} has it",
                                  tiles.scale_block, wanted_block, in.name()));
   }
-  if (tiles.size() == 0) throw InputError("fit_datapath: tiles.count: is 0; right would be at least one answer");
+  if (tiles.size() == 0) throw InputError("fit_datapath: tiles.count: is 0; expected at least one answer");
 }
 
 }  // namespace

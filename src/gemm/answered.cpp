@@ -15,7 +15,7 @@ Matrix product_by(const Candidate& candidate, const Matrix& a, const Matrix& b, 
 
 void check_answer(const Matrix& d, const GemmSubject& subject) {
   if (d.format() == subject.d && d.rows() == subject.m && d.columns() == subject.n) return;
-  throw InputError(fmt::format("gemm: the callable gave {} × {} of {}; right would be {} × {} of {}", d.rows(),
+  throw InputError(fmt::format("gemm: the callable gave {} × {} of {}; expected {} × {} of {}", d.rows(),
                                d.columns(), format(d.format()).name, subject.m, subject.n, format(subject.d).name));
 }
 

@@ -172,7 +172,7 @@ ElementTrace trace_element(const GemmPlan& whole_plan, const MatrixView& a, cons
   const std::size_t m = a.rows(), n = b.columns(), k = a.columns();
   if (inputs.bias != nullptr) check_bias(*inputs.bias, m, n, kWhere);
   if (row >= m || column >= n) {
-    throw InputError(fmt::format("{}: element [{}, {}]; right would be one of {} × {}", kWhere, row, column, m, n));
+    throw InputError(fmt::format("{}: element [{}, {}]; expected one of {} × {}", kWhere, row, column, m, n));
   }
   ElementTrace trace;
   trace.plan = whole_plan;

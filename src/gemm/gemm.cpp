@@ -380,7 +380,7 @@ void check_addend(std::string_view name, const MatrixView& view, FormatId type) 
                      : type == FormatId::s32 ? !f.floating && f.storage_bits <= 32
                                              : f.storage_bits <= 32;
   if (taken) return;
-  throw InputError(fmt::format("{}: {} is of {}; right would be {}", kWhere, name, f.name,
+  throw InputError(fmt::format("{}: {} is of {}; expected {}", kWhere, name, f.name,
                                type == FormatId::fp64  ? "a floating-point format"
                                : type == FormatId::s32 ? "integers, as the epilogue computes with them"
                                                        : "a format of at most 32 bits"));
@@ -390,7 +390,7 @@ void check_factor(std::string_view name, double factor, FormatId type) {
   using Limits = std::numeric_limits<std::int32_t>;
   if (type != FormatId::s32 || (factor == std::trunc(factor) && factor >= Limits::min() && factor <= Limits::max()))
     return;
-  throw InputError(fmt::format("{}: {} is {}; right would be an integer of 32 bits, as the epilogue computes with them",
+  throw InputError(fmt::format("{}: {} is {}; expected an integer of 32 bits, as the epilogue computes with them",
                                kWhere, name, factor));
 }
 
@@ -487,7 +487,7 @@ std::size_t gemm_into(Matrix& d, const GemmPlan& plan, const MatrixView& a, cons
   check_operand("A", a.format(), performer.formats.a, performer, kWhere);
   check_operand("B", b.format(), performer.formats.b, performer, kWhere);
   if (d.format() != plan.output || d.rows() != a.rows() || d.columns() != b.columns()) {
-    throw InputError(fmt::format("{}: D is {} × {} of {}; right would be {} × {} of {}", kWhere, d.rows(), d.columns(),
+    throw InputError(fmt::format("{}: D is {} × {} of {}; expected {} × {} of {}", kWhere, d.rows(), d.columns(),
                                  format(d.format()).name, a.rows(), b.columns(), format(plan.output).name));
   }
   check_inputs(plan, inputs, d, performer.formats.d);

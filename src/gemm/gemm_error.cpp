@@ -484,7 +484,7 @@ void check(const MatrixView& d, const MatrixView& a, const MatrixView& b, const 
   check_shapes(a, b, beta == 0 ? nullptr : inputs.c, kWhere);
   if (d.rows() != a.rows() || d.columns() != b.columns()) {
     throw InputError(
-        fmt::format("{}: D is {} × {}; right would be {} × {}", kWhere, d.rows(), d.columns(), a.rows(), b.columns()));
+        fmt::format("{}: D is {} × {}; expected {} × {}", kWhere, d.rows(), d.columns(), a.rows(), b.columns()));
   }
   check_exact(reference.exact_a, "exact_a", a);
   check_exact(reference.exact_b, "exact_b", b);
@@ -493,7 +493,7 @@ void check(const MatrixView& d, const MatrixView& a, const MatrixView& b, const 
     throw InputError(fmt::format("{}: beta is {} and there is no C; expected a C, or a beta of 0", kWhere, beta));
   for (const auto& [name, factor] : {std::pair{"alpha", inputs.alpha}, std::pair{"beta", beta}}) {
     if (!std::isfinite(factor))
-      throw InputError(fmt::format("{}: {} is {}; right would be a finite number", kWhere, name, factor));
+      throw InputError(fmt::format("{}: {} is {}; expected a finite number", kWhere, name, factor));
   }
 }
 

@@ -200,7 +200,7 @@ class Fit {
 
 void check_subject(const GemmSubject& subject) {
   for (const auto& [name, extent] : {std::pair{"M", subject.m}, std::pair{"N", subject.n}, std::pair{"K", subject.k}}) {
-    if (extent == 0) throw InputError(fmt::format("gemm: {} is 0; right would be 1 or more", name));
+    if (extent == 0) throw InputError(fmt::format("gemm: {} is 0; expected 1 or more", name));
   }
 }
 

@@ -53,7 +53,7 @@ const Instruction& fitting_instruction(FormatId a, FormatId b, const MatrixView*
 Performer choose_performer(const MatrixView& a, const MatrixView& b, const MatrixView* c,
                            const MatmulOptions& options) {
   if (options.datapath) {
-    if (!options.account.empty()) throw InputError("matmul: account: right would be none, as there is a datapath");
+    if (!options.account.empty()) throw InputError("matmul: account: expected none, as there is a datapath");
     return own_performer(*options.datapath, options.arch, options.instruction, kWhere);
   }
   const ArchId id = named_arch(options.arch, kWhere);
@@ -65,14 +65,14 @@ void check_scale(std::string_view name, const std::optional<MatrixView>& given, 
                  std::size_t rows, std::size_t columns) {
   if (!rule) {
     if (given)
-      throw InputError(fmt::format("matmul: {} is given; right would be none, as the datapath has no scales", name));
+      throw InputError(fmt::format("matmul: {} is given; expected none, as the datapath has no scales", name));
     return;
   }
   const std::string right = fmt::format("{} × {} of {}, one for each block of {} along K", rows, columns,
                                         name_of(rule->format), rule->block_k);
-  if (!given) throw InputError(fmt::format("matmul: {} is missing; right would be {}", name, right));
+  if (!given) throw InputError(fmt::format("matmul: {} is missing; expected {}", name, right));
   if (given->format() != rule->format || given->rows() != rows || given->columns() != columns) {
-    throw InputError(fmt::format("matmul: {} is {} × {} of {}; right would be {}", name, given->rows(),
+    throw InputError(fmt::format("matmul: {} is {} × {} of {}; expected {}", name, given->rows(),
                                  given->columns(), name_of(given->format()), right));
   }
 }
@@ -122,7 +122,7 @@ Matrix checked_product(const MatrixView& a, const MatrixView& b, const MatrixVie
   if (a.columns() > performer.depth() && performer.formats.c != performer.formats.d) {
     throw InputError(
         fmt::format("matmul: K is {}, {} takes {} at a time, and its d ({}) cannot be the next one's c ({}); "
-                    "right would be a K up to {}, or c and d of one format",
+                    "expected a K up to {}, or c and d of one format",
                     a.columns(), performer.name, performer.depth(), name_of(performer.formats.d),
                     name_of(performer.formats.c), performer.depth()));
   }

@@ -18,7 +18,7 @@ FormatId format_named(std::string_view name) {
   if (const auto id = find_format_or_own(name)) return *id;
   std::string known;
   for (const Format& f : kFormats) known += (known.empty() ? "" : ", ") + std::string(f.name);
-  throw InputError(fmt::format("matrix: format {} is unknown; right would be one of {}", name, known));
+  throw InputError(fmt::format("matrix: format {} is unknown; expected one of {}", name, known));
 }
 
 /// rows · columns · bytes_each; throws InputError where that is beyond a std::size_t.
@@ -33,7 +33,7 @@ std::size_t size_in_bytes(std::size_t rows, std::size_t columns, std::size_t byt
 std::uint64_t rounded_code(const Format& f, double number) {
   if (std::isnan(number) && f.non_finite == NonFinite::none) {
     throw InputError(
-        fmt::format("matrix: a number is NaN; right would be a format that has one, which {} has not", f.name));
+        fmt::format("matrix: a number is NaN; expected a format that has one, which {} has not", f.name));
   }
   return code_of({.format = f.id, .nan = f.non_finite == NonFinite::none ? 0 : nan_code(f)}, number);
 }
@@ -42,7 +42,7 @@ template <class Number>
 Matrix rounded(std::span<const Number> numbers, std::size_t rows, std::size_t columns, std::string_view name) {
   Matrix matrix(format_named(name), rows, columns);
   if (numbers.size() != rows * columns) {
-    throw InputError(fmt::format("matrix: {} numbers; right would be {}, as {} × {} has", numbers.size(),
+    throw InputError(fmt::format("matrix: {} numbers; expected {}, as {} × {} has", numbers.size(),
                                  rows * columns, rows, columns));
   }
   const Format& f = format(matrix.format());
@@ -109,10 +109,10 @@ MatrixView::MatrixView(std::span<const std::byte> bytes, std::size_t bytes_each,
   const Format& f = tcnum::format(format_);
   const auto right = static_cast<std::size_t>(f.storage_bytes());
   if (bytes_each != 1 && bytes_each != right) {
-    throw InputError(fmt::format("matrix: codes of {} bytes; right would be {}, as {} has", bytes_each, right, f.name));
+    throw InputError(fmt::format("matrix: codes of {} bytes; expected {}, as {} has", bytes_each, right, f.name));
   }
   if (bytes.size() != size_in_bytes(rows, columns, right)) {
-    throw InputError(fmt::format("matrix: {} bytes; right would be {}, as {} × {} of {} has", bytes.size(),
+    throw InputError(fmt::format("matrix: {} bytes; expected {}, as {} × {} of {} has", bytes.size(),
                                  size_in_bytes(rows, columns, right), rows, columns, f.name));
   }
 }

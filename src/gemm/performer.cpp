@@ -26,15 +26,15 @@ const Instruction& named_instruction(std::string_view text, std::optional<ArchId
   const Instruction* const found = find_instruction(text);
   if (found == nullptr) {
     throw InputError(
-        fmt::format("{}: instruction {} is unknown; right would be one that `tcnum list` shows", where, text));
+        fmt::format("{}: instruction {} is unknown; expected one that `tcnum list` shows", where, text));
   }
   if (id && !found->archs.contains(*id)) {
-    throw InputError(fmt::format("{}: {} does not have {}; right would be one that `tcnum list --arch {}` shows", where,
+    throw InputError(fmt::format("{}: {} does not have {}; expected one that `tcnum list --arch {}` shows", where,
                                  arch(*id).name, found->name(), arch(*id).name));
   }
   if (found->sparse()) {
     throw InputError(
-        fmt::format("{}: instruction {} is sparse; right would be one with a dense A", where, found->name()));
+        fmt::format("{}: instruction {} is sparse; expected one with a dense A", where, found->name()));
   }
   return *found;
 }
@@ -48,19 +48,19 @@ Performer catalogued(ArchId id, const Instruction& in, std::string_view account,
   }
   if (known.empty()) {
     throw InputError(
-        fmt::format("{}: the catalogue has no datapath of {} on {}; right would be one that `tcnum "
+        fmt::format("{}: the catalogue has no datapath of {} on {}; expected one that `tcnum "
                     "list --arch {}` shows with one, or a datapath of your own",
                     where, in.name(), arch(id).name, arch(id).name));
   }
   throw InputError(
-      fmt::format("{}: account {} of {} is unknown; right would be one of: {}", where, account, in.name(), known));
+      fmt::format("{}: account {} of {} is unknown; expected one of: {}", where, account, in.name(), known));
 }
 
 Performer named_performer(ArchId id, std::string_view instruction, std::string_view account, std::string_view where) {
   const std::optional<Datapath> scalar = scalar_instruction(id, instruction);
   if (!scalar) return catalogued(id, named_instruction(instruction, id, where), account, where);
   if (!account.empty())
-    throw InputError(fmt::format("{}: account: right would be none, as {} has one datapath", where, instruction));
+    throw InputError(fmt::format("{}: account: expected none, as {} has one datapath", where, instruction));
   const Numerics& n = scalar->numerics;
   return {*scalar, {n.a.format, n.b.format, n.c.format, n.result}, std::string(instruction)};
 }
@@ -97,14 +97,14 @@ void check_shapes(const MatrixView& a, const MatrixView& b, const MatrixView* c,
   const auto shape = [](const MatrixView& x) { return fmt::format("{} × {}", x.rows(), x.columns()); };
   for (const auto& [name, matrix] : {std::pair{"A", &a}, std::pair{"B", &b}}) {
     if (matrix->rows() == 0 || matrix->columns() == 0)
-      throw InputError(fmt::format("{}: {} is {}; right would be at least 1 × 1", where, name, shape(*matrix)));
+      throw InputError(fmt::format("{}: {} is {}; expected at least 1 × 1", where, name, shape(*matrix)));
   }
   if (b.rows() != a.columns()) {
-    throw InputError(fmt::format("{}: B is {}; right would be {} rows, as many as A ({}) has columns", where, shape(b),
+    throw InputError(fmt::format("{}: B is {}; expected {} rows, as many as A ({}) has columns", where, shape(b),
                                  a.columns(), shape(a)));
   }
   if (c != nullptr && (c->rows() != a.rows() || c->columns() != b.columns())) {
-    throw InputError(fmt::format("{}: C is {}; right would be {} × {}, as A ({}) and B ({}) make it", where, shape(*c),
+    throw InputError(fmt::format("{}: C is {}; expected {} × {}, as A ({}) and B ({}) make it", where, shape(*c),
                                  a.rows(), b.columns(), shape(a), shape(b)));
   }
 }
@@ -112,13 +112,13 @@ void check_shapes(const MatrixView& a, const MatrixView& b, const MatrixView* c,
 void check_bias(const MatrixView& bias, std::size_t m, std::size_t n, std::string_view where) {
   const std::size_t rows = bias.rows(), columns = bias.columns();
   if ((rows == 1 && columns == n) || (rows == m && columns == 1)) return;
-  throw InputError(fmt::format("{}: bias is {} × {}; right would be 1 × {} or {} × 1", where, rows, columns, n, m));
+  throw InputError(fmt::format("{}: bias is {} × {}; expected 1 × {} or {} × 1", where, rows, columns, n, m));
 }
 
 void check_operand(std::string_view matrix, FormatId given, FormatId right, const Performer& performer,
                    std::string_view where) {
   if (can_be(given, right)) return;
-  throw InputError(fmt::format("{}: {} is of {}; right would be {}, as {} has it", where, matrix, name_of(given),
+  throw InputError(fmt::format("{}: {} is of {}; expected {}, as {} has it", where, matrix, name_of(given),
                                name_of(right), performer.name));
 }
 

@@ -34,7 +34,7 @@ constexpr bool can_be(FormatId matrix, FormatId operand) {
   return matrix == operand || (matrix == FormatId::fp32 && operand == FormatId::tf32);
 }
 
-// What people name. Each throws InputError that says what would be right; `where` is what it begins with.
+// What people name. Each throws InputError that says what is expected; `where` is what it begins with.
 
 ArchId named_arch(std::string_view text, std::string_view where);
 /// A dense one, of that architecture if it is said.

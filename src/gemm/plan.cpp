@@ -99,29 +99,29 @@ bool is_output(FormatId id) { return format(id).has_sign || id == u8; }
 void check_multiple(std::string_view where, std::string_view field, std::size_t value, std::size_t of,
                     std::string_view why) {
   if (value != 0 && value % of == 0) return;
-  fail(where, field, fmt::format("{}; right would be a multiple of {}, {}", value, of, why));
+  fail(where, field, fmt::format("{}; expected a multiple of {}, {}", value, of, why));
 }
 
 void check_split(const GemmPlan& plan, const Performer& performer, const std::string& where) {
   const SplitK& split = *plan.split_k;
-  if (split.chunk == 0 && split.count == 0) fail(where, "split_k.chunk", "0; right would be 1 or more");
+  if (split.chunk == 0 && split.count == 0) fail(where, "split_k.chunk", "0; expected 1 or more");
   if (split.chunk != 0 && split.count != 0)
-    fail(where, "split_k.chunk", "stands beside count; right would be one of the two");
-  if (split.count == 1) fail(where, "split_k.count", "1; right would be 2 or more");
-  if (split.turns == 1) fail(where, "split_k.turns", "1; right would be 2 or more");
+    fail(where, "split_k.chunk", "stands beside count; expected one of the two");
+  if (split.count == 1) fail(where, "split_k.count", "1; expected 2 or more");
+  if (split.turns == 1) fail(where, "split_k.turns", "1; expected 2 or more");
   if (split.turns != 0 && split.chunk == 0)
-    fail(where, "split_k.turns", "stands beside count; right would be chunk, which is what a part takes at a time");
+    fail(where, "split_k.turns", "stands beside count; expected chunk, which is what a part takes at a time");
   if (split.rest == Rest::left_out && split.chunk == 0)
     fail(where, "split_k.rest",
-         "left_out stands beside count; right would be chunk, of which parts leave some of k over");
+         "left_out stands beside count; expected chunk, of which parts leave some of k over");
   if (split.rest == Rest::left_out && split.turns != 0)
-    fail(where, "split_k.rest", "left_out stands beside turns; right would be one of the two");
+    fail(where, "split_k.rest", "left_out stands beside turns; expected one of the two");
   if (split.count != 0 && !plan.k_tile)
-    fail(where, "k_tile", "is missing; right would be the k of a tile, of which each part takes whole ones");
+    fail(where, "k_tile", "is missing; expected the k of a tile, of which each part takes whole ones");
   if (const auto& tail = split.tail) {
     for (const auto& [field, value] : {std::pair{"rows", tail->rows}, std::pair{"columns", tail->columns},
                                        std::pair{"band", tail->band}, std::pair{"blocks", tail->blocks}}) {
-      if (value == 0) fail(where, fmt::format("split_k.tail.{}", field), "0; right would be 1 or more");
+      if (value == 0) fail(where, fmt::format("split_k.tail.{}", field), "0; expected 1 or more");
     }
   }
   const bool integers = !format(performer.formats.d).floating;
@@ -130,17 +130,17 @@ void check_split(const GemmPlan& plan, const Performer& performer, const std::st
     const bool fits = integers ? id == s32 : f.floating && f.has_sign;
     if (!fits) {
       fail(where, field,
-           fmt::format("{}; right would be {}", f.name,
+           fmt::format("{}; expected {}", f.name,
                        integers ? "s32, as the sums are" : "a floating-point format with a sign"));
     }
   }
   if (split.epilogue == EpilogueOf::parts) {
-    if (integers) fail(where, "split_k.epilogue", "parts; right would be total, as the sums are integers");
+    if (integers) fail(where, "split_k.epilogue", "parts; expected total, as the sums are integers");
     if (split.order != PartOrder::ascending && split.order != PartOrder::descending)
-      fail(where, "split_k.epilogue", "parts; right would be total, or order ascending or descending");
+      fail(where, "split_k.epilogue", "parts; expected total, or order ascending or descending");
     if (split.type != plan.output) {
       fail(where, "split_k.type",
-           fmt::format("{}; right would be {}, as D is, where each part has the epilogue", format(split.type).name,
+           fmt::format("{}; expected {}, as D is, where each part has the epilogue", format(split.type).name,
                        format(plan.output).name));
     }
   }
@@ -151,15 +151,15 @@ void check_epilogue(const GemmPlan& plan, const Performer& performer, const std:
   const FormatId sums = performer.formats.d;
   if (has_alpha_on_operand(plan) && !may_scale_operands(plan, performer)) {
     fail(where, "epilogue.alpha",
-         fmt::format("right would be first or fused, as {} takes no other operands", performer.name));
+         fmt::format("expected first or fused, as {} takes no other operands", performer.name));
   }
   if (!epilogue.type) return;
   const std::string_view type = format(*epilogue.type).name;
   if (sums == s32 && plan.output == s32) {
     if (epilogue.type != s32 && epilogue.type != fp32)
-      fail(where, "epilogue.type", fmt::format("{}; right would be s32 or fp32", type));
+      fail(where, "epilogue.type", fmt::format("{}; expected s32 or fp32", type));
   } else if (const FormatId right = usual_epilogue_type(sums); epilogue.type != right) {
-    fail(where, "epilogue.type", fmt::format("{}; right would be {}", type, format(right).name));
+    fail(where, "epilogue.type", fmt::format("{}; expected {}", type, format(right).name));
   }
 }
 
@@ -191,23 +191,23 @@ GemmPlan named_plan(std::string_view name, FormatId operands, std::optional<Form
     return plan;
   }
   if (formats.empty()) {
-    throw InputError(fmt::format("plan {} is unknown; right would be one of {}, or a file", in_quotes(name), names));
+    throw InputError(fmt::format("plan {} is unknown; expected one of {}, or a file", in_quotes(name), names));
   }
   throw InputError(
-      fmt::format("plan {} takes no operands of {}; right would be {}", name, format(operands).name, formats));
+      fmt::format("plan {} takes no operands of {}; expected {}", name, format(operands).name, formats));
 }
 
 Performer performer_of(const GemmPlan& plan, std::string_view where) {
   if (plan.datapath) {
-    if (!plan.account.empty()) fail(where, "account", "right would be none, as there is a datapath");
+    if (!plan.account.empty()) fail(where, "account", "expected none, as there is a datapath");
     if (plan.datapath->numerics.scales)
-      throw InputError(fmt::format("{}: datapath: scales; right would be a datapath without scales", where));
+      throw InputError(fmt::format("{}: datapath: scales; expected a datapath without scales", where));
     return own_performer(*plan.datapath, plan.arch, plan.instruction, where);
   }
   Performer performer = named_performer(named_arch(plan.arch, where), plan.instruction, plan.account, where);
   if (performer.datapath.numerics.scales) {
     throw InputError(
-        fmt::format("{}: instruction {} has block scales, which plans have not yet; right would be one without", where,
+        fmt::format("{}: instruction {} has block scales, which plans have not yet; expected one without", where,
                     performer.name));
   }
   return performer;
@@ -221,24 +221,24 @@ void validate(const GemmPlan& plan, std::string_view where_view) {
   if (c != d) {
     fail(
         where, "instruction",
-        fmt::format("{} takes {} and gives {}; right would be one that can be chained, whose c and d are of one format",
+        fmt::format("{} takes {} and gives {}; expected one that can be chained, whose c and d are of one format",
                     performer.name, format(c).name, format(d).name));
   }
   if (d != fp64 && d != s32 && (!format(d).floating || format(d).storage_bits > 32))
-    fail(where, "instruction", fmt::format("gives {}; right would be fp64, s32, or at most 32 bits", format(d).name));
+    fail(where, "instruction", fmt::format("gives {}; expected fp64, s32, or at most 32 bits", format(d).name));
 
   for (const auto& [field, convert, operand] :
        {std::tuple{"convert.a", plan.convert_a, a}, std::tuple{"convert.b", plan.convert_b, b}}) {
     if (convert && operand != tf32) {
       fail(where, field,
-           fmt::format("right would be \"none\", as {} takes {} as it is", performer.name, format(operand).name));
+           fmt::format("expected \"none\", as {} takes {} as it is", performer.name, format(operand).name));
     }
   }
   if (plan.slices < 1 || plan.slices > kMostSlices)
-    fail(where, "slices", fmt::format("right would be 1 to {}", kMostSlices));
+    fail(where, "slices", fmt::format("expected 1 to {}", kMostSlices));
   const auto slices = static_cast<std::size_t>(plan.slices);
   if (slices > 1 && !plan.k_tile)
-    fail(where, "k_tile", "is missing; right would be the k of a tile, of which each slice takes its share");
+    fail(where, "k_tile", "is missing; expected the k of a tile, of which each slice takes its share");
   if (plan.k_tile) {
     check_multiple(where, "k_tile", *plan.k_tile, depth * slices,
                    slices == 1 ? fmt::format("the products of {}", performer.name)
@@ -247,14 +247,14 @@ void validate(const GemmPlan& plan, std::string_view where_view) {
   if (plan.promote_every)
     check_multiple(where, "promote_every", *plan.promote_every, depth, "the products of " + performer.name);
   if (plan.promote_rounding == Rounding::nearest_away)
-    fail(where, "promote_rounding", "nearest_away; right would be nearest_even, toward_zero, up or down");
+    fail(where, "promote_rounding", "nearest_away; expected nearest_even, toward_zero, up or down");
   if (plan.split_k) check_split(plan, performer, where);
   check_epilogue(plan, performer, where);
   if (!is_output(plan.output))
     fail(where, "output",
-         fmt::format("{}; right would be a format whose numbers have signs, or u8", format(plan.output).name));
+         fmt::format("{}; expected a format whose numbers have signs, or u8", format(plan.output).name));
   if (plan.output_overflow == Overflow::wrap)
-    fail(where, "output_overflow", "wrap; right would be ieee, infinity or max_finite");
+    fail(where, "output_overflow", "wrap; expected ieee, infinity or max_finite");
 }
 
 }  // namespace tcnum

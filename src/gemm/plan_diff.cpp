@@ -94,7 +94,7 @@ class Search {
       return fmt::format("{} · {} → {}", format(of.first).name, format(of.second).name, format(output).name);
     };
     if (formats != operands_of(y) || one.output != other.output) {
-      throw InputError(fmt::format("plan: one is of {}, the other of {}; right would be the same formats",
+      throw InputError(fmt::format("plan: one is of {}, the other of {}; expected the same formats",
                                    text(formats, one.output), text(operands_of(y), other.output)));
     }
     found_.a = formats.first;

@@ -46,7 +46,7 @@ class Members {
       : fields_(json, where), json_(json) {
     for (const auto& [key, value] : json.items()) {
       if (std::ranges::find(known, key) == known.end())
-        fields_.fail(shown(key), fmt::format("is unknown; right would be one of {}", fmt::join(known, ", ")));
+        fields_.fail(shown(key), fmt::format("is unknown; expected one of {}", fmt::join(known, ", ")));
     }
   }
 
@@ -63,7 +63,7 @@ class Members {
     if (find(key) == nullptr) return;
     const std::uint64_t value = fields_.whole(key);
     constexpr std::uint64_t kMost = 1u << 30;
-    if (value > kMost) fields_.fail(key, fmt::format("{}; right would be at most {}", value, kMost));
+    if (value > kMost) fields_.fail(key, fmt::format("{}; expected at most {}", value, kMost));
     to = static_cast<Number>(value);
   }
   template <class Value, std::size_t count>
@@ -72,7 +72,7 @@ class Members {
     const std::string text = fields_.text(key);
     const auto found = std::ranges::find(names, text);
     if (found == names.end())
-      fields_.fail(key, fmt::format("{}; right would be one of {}", in_quotes(text), fmt::join(names, ", ")));
+      fields_.fail(key, fmt::format("{}; expected one of {}", in_quotes(text), fmt::join(names, ", ")));
     to = static_cast<Value>(found - names.begin());
   }
   void format_of(const char* key, FormatId& to) const {
@@ -81,7 +81,7 @@ class Members {
     const auto found = find_format_or_own(text);
     if (!found)
       fields_.fail(key,
-                   fmt::format("format {} is unknown; right would be one that `tcnum list` shows", in_quotes(text)));
+                   fmt::format("format {} is unknown; expected one that `tcnum list` shows", in_quotes(text)));
     to = *found;
   }
   /// "none", or a rounding.
@@ -105,7 +105,7 @@ Tail tail_from(const ordered_json& json, const std::string& where) {
   const Members members(json, where, {"rows", "columns", "lines", "band", "blocks"});
   Tail tail;
   for (const char* key : {"rows", "columns", "blocks"}) {
-    if (members.find(key) == nullptr) members.fail(key, "is missing; right would be 1 or more");
+    if (members.find(key) == nullptr) members.fail(key, "is missing; expected 1 or more");
   }
   members.whole("rows", tail.rows);
   members.whole("columns", tail.columns);
@@ -121,15 +121,15 @@ SplitK split_from(const ordered_json& json, const std::string& where) {
   const bool has_chunk = members.find("chunk") != nullptr, has_count = members.find("count") != nullptr;
   if (!has_chunk && !has_count)
     members.fail("chunk",
-                 "is missing; right would be how much of k a part takes, or count, which is how many parts there are");
-  if (has_chunk && has_count) members.fail("chunk", "stands beside count; right would be one of the two");
+                 "is missing; expected how much of k a part takes, or count, which is how many parts there are");
+  if (has_chunk && has_count) members.fail("chunk", "stands beside count; expected one of the two");
   members.whole("chunk", split.chunk);
   members.whole("count", split.count);
-  if (has_count && split.count == 0) members.fail("count", "0; right would be 2 or more");
+  if (has_count && split.count == 0) members.fail("count", "0; expected 2 or more");
   members.one_of("rest", kRests, split.rest);
   if (members.find("turns") != nullptr) {
     members.whole("turns", split.turns);
-    if (split.turns == 0) members.fail("turns", "0; right would be 2 or more");
+    if (split.turns == 0) members.fail("turns", "0; expected 2 or more");
   }
   members.one_of("order", kPartOrders, split.order);
   members.format_of("type", split.type);
@@ -166,7 +166,7 @@ ordered_json split_to_json(const SplitK& split) {
 GemmPlan plan_from_json(const ordered_json& json, std::string_view where) {
   const std::string at(where);
   if (JsonFields(json, at).text("schema") != kSchema) {
-    throw InputError(fmt::format("{}: schema: right would be \"{}\"", where, kSchema));
+    throw InputError(fmt::format("{}: schema: expected \"{}\"", where, kSchema));
   }
   const Members members(json, at, {"schema",           "name",           "note",     "source",       "arch",
                                    "instruction",      "account",        "datapath", "convert",      "k_order",
@@ -202,7 +202,7 @@ GemmPlan plan_from_json(const ordered_json& json, std::string_view where) {
     each.one_of("bias", kBiases, plan.epilogue.bias);
     if (each.find("type") != nullptr) each.format_of("type", plan.epilogue.type.emplace());
   }
-  if (members.find("output") == nullptr) members.fail("output", "is missing; right would be the format of the results");
+  if (members.find("output") == nullptr) members.fail("output", "is missing; expected the format of the results");
   members.format_of("output", plan.output);
   members.one_of("output_rounding", kRoundingNames, plan.output_rounding);
   if (members.find("output_overflow") != nullptr)

@@ -61,7 +61,7 @@ std::vector<std::shared_ptr<const Performer>> performers_of(const GemmSubject& s
     found.push_back(std::make_shared<const Performer>(named_performer(id, fma, {}, "gemm")));
   if (found.empty()) {
     throw InputError(
-        fmt::format("gemm: no instruction of {} takes {} and {}; right would be formats that `tcnum list "
+        fmt::format("gemm: no instruction of {} takes {} and {}; expected formats that `tcnum list "
                     "--arch {}` shows together",
                     subject.arch, format(subject.a).name, format(subject.b).name, subject.arch));
   }

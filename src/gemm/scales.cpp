@@ -28,7 +28,7 @@ struct Shape {
 };
 
 [[noreturn]] void refuse(std::string_view where, const Shape& shape, std::string_view right) {
-  throw InputError(fmt::format("{}: {} has scales for {} {} and {} parts of k; right would be {}", where, shape.name,
+  throw InputError(fmt::format("{}: {} has scales for {} {} and {} parts of k; expected {}", where, shape.name,
                                shape.lines, shape.by_columns ? "columns" : "rows", shape.blocks, right));
 }
 
@@ -36,7 +36,7 @@ void check_format(const MatrixView& view, const Shape& shape, std::span<const Fo
   if (std::ranges::find(right, view.format()) != right.end()) return;
   std::vector<std::string_view> names;
   for (const FormatId id : right) names.push_back(format(id).name);
-  throw InputError(fmt::format("{}: {} is of {}; right would be {}", where, shape.name, format(view.format()).name,
+  throw InputError(fmt::format("{}: {} is of {}; expected {}", where, shape.name, format(view.format()).name,
                                fmt::join(names, ", ")));
 }
 
@@ -74,7 +74,7 @@ Scales::Scales(const GemmPlan& plan, FormatId sums, std::size_t m, std::size_t n
     : order_(plan.scales), are_there_(inputs.a_scales != nullptr || inputs.b_scales != nullptr) {
   if (!are_there_) return;
   if (!format(sums).floating || format(sums).storage_bits > 32) {
-    throw InputError(fmt::format("{}: scales of sums of {}; right would be sums of fp32", where, format(sums).name));
+    throw InputError(fmt::format("{}: scales of sums of {}; expected sums of fp32", where, format(sums).name));
   }
   const std::size_t promotions = plan.promote_every ? parts(k, *plan.promote_every) : 1;
   std::optional<std::size_t> blocks;
@@ -97,13 +97,13 @@ Scales::Scales(const GemmPlan& plan, FormatId sums, std::size_t m, std::size_t n
   blocks_ = *blocks;
   if (blocks_ > 1 && are_in_alpha()) {
     throw InputError(fmt::format(
-        "{}: scales for {} parts of k, and a plan that has them in alpha; right would be 1 part", where, blocks_));
+        "{}: scales for {} parts of k, and a plan that has them in alpha; expected 1 part", where, blocks_));
   }
   const bool is_plain = plan.k_order == KOrder::ascending && plan.slices == 1 && !plan.split_k &&
                         plan.residue == Residue::last && plan.promote_rounding == Rounding::nearest_even;
   if (blocks_ > 1 && !is_plain) {
     throw InputError(fmt::format(
-        "{}: scales for {} parts of k, and a plan that goes through k otherwise; right would be k_order ascending, "
+        "{}: scales for {} parts of k, and a plan that goes through k otherwise; expected k_order ascending, "
         "residue last, one slice, no split_k and promote_rounding nearest_even",
         where, blocks_));
   }

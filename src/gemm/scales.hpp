@@ -37,14 +37,14 @@ inline constexpr std::size_t kColumnsOfScale = 128;
 /// Whose scales a matrix holds: of A it is lines × blocks of k, of B blocks of k × lines.
 enum class ScalesOf : std::uint8_t { a, b };
 /// Scales of fp32, ue8m0 or ue4m3 for so many rows of A, or columns of B: one for all of them, one for each, or of B
-/// one for every 128. Throws InputError that says what would be right.
+/// one for every 128. Throws InputError that says what is expected.
 LineScales line_scales(const MatrixView& scales, ScalesOf of, std::size_t lines, std::string_view where);
 
 /// Of both, in the order in which a plan multiplies them.
 class Scales {
  public:
   Scales() = default;
-  /// Throws InputError that says what would be right if they do not fit the product or the plan.
+  /// Throws InputError that says what is expected if they do not fit the product or the plan.
   Scales(const GemmPlan& plan, FormatId sums, std::size_t m, std::size_t n, std::size_t k, const GemmInputs& inputs,
          std::string_view where);
 

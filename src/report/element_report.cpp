@@ -181,11 +181,11 @@ std::string single_text(const ExplainedElement& of, const std::optional<std::uin
   if (!observed) return text;
   text += observed_text(of, *observed);
   if (*observed == of.trace.d) return text;
-  return text +
-         wrapped(
-             "`tcnum gemm --fit` finds a plan that gives the file's result; with it as a second --plan, the first step "
-             "that differs shows.",
-             2);
+  return text + wrapped(
+                    "No named plan gives the file's result here. `tcnum gemm --fit` finds a plan that does; with it as "
+                    "a second --plan, the first step "
+                    "that differs shows.",
+                    2);
 }
 
 }  // namespace

@@ -176,8 +176,8 @@ TEST_F(CliModel, SaysWhatWouldBeRight) {
   };
   expect_refused({}, {"--m, --n, --k", "or --shapes"});
   expect_refused({"--m", "16", "--n", "16"}, {"--m, --n, --k", "all three"});
-  expect_refused({"--m", "0", "--n", "16", "--k", "16"}, {"--m: 0", "right would be"});
-  expect_refused({"--m", "1e3", "--n", "16", "--k", "16"}, {"--m: ", "right would be"});
+  expect_refused({"--m", "0", "--n", "16", "--k", "16"}, {"--m: 0", "expected"});
+  expect_refused({"--m", "1e3", "--n", "16", "--k", "16"}, {"--m: ", "expected"});
   expect_refused(and_also({"--format", "fp32"}), {"--format: fp32", "fp16, bf16, fp8e4m3"});
   expect_refused(and_also({"--tile", "100x100"}), {"--tile: 100x100", "128x256/2x1"});
   expect_refused(and_also({"--device", "a100"}), {"--device: a100", "NVIDIA H200, NVIDIA H100"});
@@ -193,9 +193,9 @@ TEST_F(CliModel, SaysWhatWouldBeRight) {
            {"m,n,k\n", "has no product"},
            {"a,b,c\n1,2,3\n", "line 1: expected m,n,k"},
            {"m,n,k\n1,2\n", "line 2: 2 values; expected 3"},
-           {"m,n,k\n16,16,16\n16,-16,16\n", "line 3: -16; right would be"},
+           {"m,n,k\n16,16,16\n16,-16,16\n", "line 3: -16; expected"},
            {"m,n,k,format\n16,16,16,fp4\n", "line 2: fp4; expected one of"},
-           {"m,n,k\n16,16,99999999999\n", "line 2: 99999999999; right would be"}}) {
+           {"m,n,k\n16,16,99999999999\n", "line 2: 99999999999; expected"}}) {
     write("bad.csv", table);
     expect_refused({"--shapes", "bad.csv", "--csv", "kept.csv"}, {"bad.csv: " + part});
     EXPECT_FALSE(fs::exists(folder_ / "kept.csv"));

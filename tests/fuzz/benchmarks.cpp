@@ -2,7 +2,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "bench/measure/pages.hpp"
+#include "bench/measure/report/pages.hpp"
 #include "bench/measure/record.hpp"
 #include "bench/measure/tensor.hpp"
 #include "harnesses.hpp"

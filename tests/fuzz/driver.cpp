@@ -62,7 +62,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     if (found != harnesses().end()) chosen = &*found;
   }
   if (chosen == nullptr) {
-    std::fprintf(stderr, "fuzz: right would be --harness=NAME, with a name that --harnesses shows\n");
+    std::fprintf(stderr, "fuzz: expected --harness=NAME, with a name that --harnesses shows\n");
     std::exit(2);
   }
   if (!seeds.empty()) {

@@ -127,7 +127,7 @@ void multiply_by(const GemmPlan& plan, Bytes& bytes, std::uint64_t seed) {
     const reference::Value right = reference::element(plan, datapath, element_operands(x, i, j));
     if (is_same(plan.output, d(i, j), right)) continue;
     wrong("a product is not what its plan says",
-          fmt::format("{}\n{} × {} × {}, element {}, {}: {:#x}, right would be {}{}", text, d.rows(), d.columns(),
+          fmt::format("{}\n{} × {} × {}, element {}, {}: {:#x}, expected {}{}", text, d.rows(), d.columns(),
                       x.a.columns(), i, j, d(i, j), right.negative ? "negative, " : "",
                       right.kind == reference::Value::Kind::finite     ? right.number.str()
                       : right.kind == reference::Value::Kind::infinite ? "infinite"

@@ -191,7 +191,7 @@ def sources(folders, exceptions):
     for folder in folders:
         path = TREE / folder
         if not path.exists():
-            fail(2, f"--in: {folder} is not there; right would be a folder or file such as emu/exact")
+            fail(2, f"--in: {folder} is not there; expected a folder or file such as emu/exact")
         found |= {path} if path.is_file() else {each for each in path.rglob("*") if each.suffix in {".cpp", ".hpp"}}
     names = sorted(path.relative_to(TREE).as_posix() for path in found)
     return [name for name in names if not any(name == each or name.startswith(each.rstrip("/") + "/") for each in exceptions)]
@@ -245,7 +245,7 @@ def read_equivalent():
         there = (TREE / entry["file"]).exists() and any(
             place["line"] == entry["line"] and place["mutant"] == entry["mutant"] for place in places([entry["file"]]))
         if not there or not entry["why"]:
-            fail(2, f"{EQUIVALENT.relative_to(ROOT)}: {entry['file']} has no line that becomes '{entry['mutant']}'; right would be"
+            fail(2, f"{EQUIVALENT.relative_to(ROOT)}: {entry['file']} has no line that becomes '{entry['mutant']}'; expected"
                     " file, line, mutant and why of one that is there")  # fmt: skip
         explained[entry["file"], entry["line"], entry["mutant"]] = entry["why"]
     return explained
