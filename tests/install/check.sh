@@ -37,9 +37,11 @@ install_all() {
 # What is installed beside programs and libraries is what is promised, and no more.
 check_files() {
   local source=$1 text
-  for text in bash-completion/completions/tcnum zsh/site-functions/_tcnum fish/vendor_completions.d/tcnum.fish man/man1/tcnum.1; do
-    grep -q campaign "$work/prefix/share/$text" || fail "$text says nothing of tcnum's options"
-    grep -q oversubscribe "$work/prefix/share/$text" || fail "$text says nothing of tcnum-bench's options"
+  for text in bash-completion/completions/tcnum zsh/site-functions/_tcnum fish/vendor_completions.d/tcnum.fish; do
+    grep -q -e --complete "$work/prefix/share/$text" || fail "$text does not ask tcnum what may follow"
+  done
+  for option in campaign oversubscribe; do
+    grep -q "$option" "$work/prefix/share/man/man1/tcnum.1" || fail "man/man1/tcnum.1 has no --$option"
   done
   diff -r "$source/docs/schemas" "$work/prefix/share/tcnum/schemas"
   diff -r "$source/include/tcnum" "$work/prefix/include/tcnum"
