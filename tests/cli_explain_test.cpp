@@ -83,7 +83,7 @@ TEST_F(CliExplain, EverySideIsWhatTheEmulatorGives) {
         for (std::size_t i = 0; i < k && first + i < a.size(); ++i) x[i] = a[first + i], y[i] = b[first + i];
         d = emulate_exact(datapath, x, y, d);
       }
-      EXPECT_EQ(hex(format(datapath.numerics.result), d), side.at("d")) << of.dump();
+      EXPECT_EQ(hex(format(datapath.numerics.result), d), side.at("d").get<std::string>()) << of.dump();
     }
   }
   EXPECT_GT(instructions, 100u);
