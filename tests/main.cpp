@@ -1,10 +1,11 @@
-// Every test program's main(): --file=NAME runs the tests of NAME.cpp alone, of a program that has many files'. All else is
-// GoogleTest's.
+// Every test program's main(): --file=NAME runs the tests of NAME.cpp alone, of a program that has many files'. All
+// else is GoogleTest's.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,8 +19,8 @@ bool is_of(const testing::TestInfo& test, std::string_view file) {
 }
 
 /// All tests but those of one file, as a filter names them: whole suites, where no test of a suite is of that file.
-/// Empty if no test is.
-std::string all_but(std::string_view file) {
+/// Nothing if no test is.
+std::optional<std::string> all_but(std::string_view file) {
   std::string others;
   bool found = false;
   const testing::UnitTest& all = *testing::UnitTest::GetInstance();
@@ -38,7 +39,7 @@ std::string all_but(std::string_view file) {
     found = found || has_its_own;
     others += has_its_own ? beside_its_own : std::string(":") + suite.name() + ".*";
   }
-  return found ? others : "";
+  return found ? std::optional(others) : std::nullopt;
 }
 
 /// Of one test in so many as TCNUM_TEST_SAMPLE says, the run's seed chooses which: they are a shard to GoogleTest.
@@ -57,13 +58,14 @@ int main(int argc, char** argv) {
   if (argc == 1) return RUN_ALL_TESTS();
   constexpr std::string_view kFile = "--file=";
   const std::string_view argument = argv[1];
-  const std::string others = argc == 2 && argument.starts_with(kFile) ? all_but(argument.substr(kFile.size())) : "";
-  if (others.empty()) {
+  const auto others = argc == 2 && argument.starts_with(kFile) ? all_but(argument.substr(kFile.size())) : std::nullopt;
+  if (!others) {
     std::cerr << "tests: " << argument << "; expected --file=NAME, where NAME.cpp has tests of this program\n";
     return 2;
   }
   std::string filter = testing::GTEST_FLAG(filter);
-  filter += filter.find('-') == std::string::npos ? "-" + others.substr(1) : others;  // what follows a - is left out
+  if (!others->empty())  // what follows a - is left out
+    filter += filter.find('-') == std::string::npos ? "-" + others->substr(1) : *others;
   testing::GTEST_FLAG(filter) = std::move(filter);
   return RUN_ALL_TESTS();
 }
