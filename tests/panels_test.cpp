@@ -138,9 +138,11 @@ constexpr std::array<Generator, 12> kGenerators = {{
 
 TEST_P(Panels, EqualTheExactEmulatorOnRandomDatapaths) {
   std::map<std::string, int> compared;
+  int drawn = 0;
   for (const Generator& generator : kGenerators) {
     EXPECT_TRUE(rc::check(generator.name, [&] {
       const Datapath datapath = test::draw_until(generator.draw, is_taken);
+      ++drawn;
       std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
       const auto operands = static_cast<Operands>(*rc::gen::inRange(0, 5));
       const auto depth = static_cast<std::size_t>(datapath.tree.k);
@@ -159,8 +161,8 @@ TEST_P(Panels, EqualTheExactEmulatorOnRandomDatapaths) {
       }
     }));
   }
-  constexpr int kLeast = 5;  // of the fewest draws that a run makes
-  for (const Evaluator& evaluator : kEvaluators) EXPECT_GE(compared[evaluator.name], kLeast) << evaluator.name;
+  constexpr int kOneIn = 24;  // with sanitizers fewer are drawn
+  for (const Evaluator& evaluator : kEvaluators) EXPECT_GE(compared[evaluator.name] * kOneIn, drawn) << evaluator.name;
 }
 
 TEST(PanelsOfAllTargets, AreBuilt) {

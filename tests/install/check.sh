@@ -43,6 +43,8 @@ check_files() {
   for option in campaign oversubscribe; do
     grep -q "$option" "$work/prefix/share/man/man1/tcnum.1" || fail "man/man1/tcnum.1 has no --$option"
   done
+  "$work/prefix/bin/tcnum" --complete verify --camp | grep -qx -e --campaign || fail "completion knows no options"
+  "$work/prefix/bin/tcnum" --complete bench memory --over | grep -qx -e --oversubscribe || fail "nor those of tcnum-bench"
   diff -r "$source/docs/schemas" "$work/prefix/share/tcnum/schemas"
   diff -r "$source/include/tcnum" "$work/prefix/include/tcnum"
   cp -r "$source/tests/install" "$work/project"
