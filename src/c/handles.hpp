@@ -1,11 +1,11 @@
 // The types behind the handles of tcnum.h.
 #pragma once
 
-#include <mutex>
-#include <optional>
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "io/lazy.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/datapath.hpp"
 #include "tcnum/emulator.hpp"
@@ -32,8 +32,7 @@ struct tcnum_datapath {
 
   /// The emulator is made on the first call, which may be any thread's.
   const tcnum::Emulator& emulator() const {
-    std::call_once(emulator_once_, [this] { emulator_.emplace(datapath); });
-    return *emulator_;
+    return emulator_.get([this] { return std::make_unique<tcnum::Emulator>(datapath); });
   }
 
   const tcnum::Datapath datapath;
@@ -42,8 +41,7 @@ struct tcnum_datapath {
   const bool is_fitted = false;
 
  private:
-  mutable std::once_flag emulator_once_;
-  mutable std::optional<tcnum::Emulator> emulator_;
+  tcnum::Lazy<tcnum::Emulator> emulator_;
 };
 
 struct tcnum_matrix {

@@ -77,9 +77,7 @@ const DecodedTiles& Evidence::decoded(const Block& block, const Numerics& n) {
                           (n.a.subnormal_exponent == SubnormalExponent::normalised ? 2u : 0u) |
                           (n.a.format == FormatId::fp32 ? 4u : 0u) |
                           (n.c.subnormal_exponent == SubnormalExponent::normalised ? 8u : 0u);
-  std::call_once(block.decoded_once[key],
-                 [&] { block.decoded[key] = std::make_unique<DecodedTiles>(block.tiles, n.a, n.b, n.c); });
-  return *block.decoded[key];
+  return block.decoded[key].get([&] { return std::make_unique<DecodedTiles>(block.tiles, n.a, n.b, n.c); });
 }
 
 std::uint64_t Evidence::emulate(const CpuEmulator& emulator, std::size_t number) const {

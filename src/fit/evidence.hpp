@@ -4,13 +4,13 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "emu/cpu/cpu_emulator.hpp"
+#include "io/lazy.hpp"
 #include "src/questions/battery.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/tiles.hpp"
@@ -64,8 +64,7 @@ class Evidence {
     Tiles tiles;
     std::string origin;
     std::size_t first = 0;
-    mutable std::array<std::unique_ptr<DecodedTiles>, 16> decoded;  // by operand rules, made when first needed
-    mutable std::array<std::once_flag, 16> decoded_once;
+    std::array<Lazy<DecodedTiles>, 16> decoded;  // by operand rules
   };
   struct Place {
     const Block& block;
