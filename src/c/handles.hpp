@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "io/lazy.hpp"
+#include "emu/lazy.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/datapath.hpp"
 #include "tcnum/emulator.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "emu/cpu/cpu_emulator.hpp"
-#include "io/lazy.hpp"
+#include "emu/lazy.hpp"
 #include "src/questions/battery.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/tiles.hpp"
