@@ -1,7 +1,6 @@
 #include "records.hpp"
 
 #include <cstdlib>
-#include <set>
 #include <system_error>
 
 namespace tcnum {
@@ -33,30 +32,36 @@ std::string shown_path(const fs::path& file) {
   return failed || *relative.begin() == ".." ? file.string() : relative.string();
 }
 
+namespace {
+/// The same for all widths of an instruction.
+std::string without_width(Instruction instruction) {
+  instruction.n = 0;
+  return instruction.name();
+}
+}  // namespace
+
 ComparedResults::ComparedResults(ArchId of) {
   const auto file = find_record(of, kCampaignsFile);
   if (!file) return;
   file_ = shown_path(*file);
-  records_ = read_campaigns(file->string());
+  for (const CampaignRecord& record : read_campaigns(file->string())) {
+    if (const Instruction* const instruction = find_instruction(record.instruction))
+      compared_[without_width(*instruction)][instruction->n] += static_cast<double>(record.count);
+  }
 }
 
 std::optional<Compared> ComparedResults::of(const Instruction& instruction) const {
+  const auto found = compared_.find(without_width(instruction));
+  if (found == compared_.end()) return std::nullopt;
   Compared compared{.file = file_};
-  std::set<int> widths;
-  for (const CampaignRecord& record : records_) {
-    const Instruction* const other = find_instruction(record.instruction);
-    if (other == nullptr || other->kind != instruction.kind) continue;
-    Instruction at_this_width = *other;
-    at_this_width.n = instruction.n;
-    if (at_this_width.name() != instruction.name()) continue;
-    if (other->n == instruction.n) {
-      compared.here += static_cast<double>(record.count);
+  for (const auto& [n, count] : found->second) {
+    if (n == instruction.n) {
+      compared.here += count;
     } else if (instruction.kind == InstructionKind::wgmma) {
-      compared.other_widths += static_cast<double>(record.count);
-      widths.insert(other->n);
+      compared.other_widths += count;
+      ++compared.widths;
     }
   }
-  compared.widths = widths.size();
   if (compared.here == 0 && compared.widths == 0) return std::nullopt;
   return compared;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,7 +44,8 @@ class ComparedResults {
 
  private:
   std::string file_;
-  std::vector<CampaignRecord> records_;
+  /// By the instruction's name without its width, then by the width: results compared.
+  std::map<std::string, std::map<int, double>> compared_;
 };
 
 /// Beside the recorded answers.
