@@ -8,11 +8,6 @@
 #include "tcnum/error.hpp"
 
 namespace tcnum {
-std::string described(const LibraryAlgorithm& algorithm) {
-  return fmt::format("id {} tile {} stages {} split {} cluster {} custom {}", algorithm.id, algorithm.tile,
-                     algorithm.stages, algorithm.split_k, algorithm.cluster, algorithm.custom);
-}
-
 LibraryAlgorithm first_algorithm(CublasLt& library, const LibraryProduct& product) {
   std::vector<LibraryAlgorithm> algorithms = library.algorithms(product, 1);
   if (algorithms.empty()) throw UnavailableError("cuBLASLt offers no algorithm for this product");
@@ -104,8 +99,8 @@ cudaDataType_t type_of(FormatId id) {
     case FormatId::s32:
       return CUDA_R_32I;
     default:
-      throw InputError(fmt::format(
-          "cublaslt: {}; expected fp64, fp32, tf32, bf16, fp16, fp8e4m3, fp8e5m2, s8 or s32", format(id).name));
+      throw InputError(fmt::format("cublaslt: {}; expected fp64, fp32, tf32, bf16, fp16, fp8e4m3, fp8e5m2, s8 or s32",
+                                   format(id).name));
   }
 }
 

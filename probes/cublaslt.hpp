@@ -45,9 +45,6 @@ struct LibraryAlgorithm {
   friend bool operator==(const LibraryAlgorithm&, const LibraryAlgorithm&) = default;
 };
 
-/// "id 66 tile 20 …"
-std::string described(const LibraryAlgorithm& algorithm);
-
 /// An algorithm made ready for matrices on the device.
 class LibraryLaunch {
  public:

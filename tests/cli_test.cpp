@@ -1,7 +1,7 @@
 // The program as a user runs it: arguments in; standard output, standard error, exit status and files out.
 // Labels: sanitized
-#include "labels.hpp"
 #include "cli.hpp"
+#include "labels.hpp"
 
 #include <chrono>
 #include <map>
@@ -576,7 +576,7 @@ TEST_F(Cli, BenchRefusesWrongAxesAndFiles) {
   expect_failure({"bench", "gemm", "-a", "kernel=64x64"}, 2, {"-a", "kernel=64x64", "128x64", "cublaslt"});
   expect_failure({"bench", "memory", "-a", "read_bytes=2"}, 2, {"-a", "read_bytes=2", "4, 8, 16"});
   expect_failure({"bench", "roofline", "-a", "intensity=3"}, 2, {"-a", "intensity=3", "0.125, 0.25"});
-  expect_failure({"bench", "launch", "--list", "--arch", "sm_90", "--instr", "__vimax*"}, 2, {"--instr", "launch"});
+  expect_failure({"bench", "sync", "--list", "--arch", "sm_90", "--instr", "__vimax*"}, 2, {"--instr", "sync"});
   expect_failure({"bench", "incore", "--seconds", "0"}, 2, {"--seconds"});
   expect_failure({"bench"}, 2, {"--help"});
   write("bad.json", R"({"schema": "tcnum.bench/1", "version": "1", "device": {"name": 3}})");

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -21,7 +19,6 @@
 #include "bench/measure/tensor.hpp"
 #include "bench_document.hpp"
 #include "bench_parts.hpp"
-#include "bench_together.hpp"
 #include "device_records.hpp"
 #include "emu/parallel.hpp"
 #include "product_shapes.hpp"
@@ -45,12 +42,10 @@ std::span<const BenchSuite> bench_suites() {
       {"tensor", "Tensor-core instructions", {"mma", "wmma", "wgmma", "integer wgmma"}},
       {"incore", "Plain arithmetic", {"incore"}},
       {"dpx", "DPX functions", {"dpx"}},
-      {"launch", "Starting kernels", {"launch"}},
-      {"sync", "Atomics, barriers and clusters", {"atomics", "barriers", "clusters", "histogram"}},
-      {"memory", "Latency and rates of memories", {"latency", "strides", "bandwidth", "streams", "host"}},
-      {"copy", "Copies from global to shared memory", {"copy latency", "copies", "tiled product"}},
-      {"gemm", "Matrix products", {"gemm", "single gemm", "skinny"}},
-      {"linear", "Linear layers, of fp8 with casts", {"linear", "transformer"}},
+      {"sync", "Atomics, barriers and clusters", {"atomics", "barriers", "clusters"}},
+      {"memory", "Latency and rates of memories", {"latency", "bandwidth", "streams"}},
+      {"copy", "Copies from global to shared memory", {"copy latency", "copies"}},
+      {"gemm", "Matrix products", {"gemm", "single gemm"}},
       {"roofline", "Arithmetic whose operands come from DRAM", {"roofline"}},
       {"all", "Everything", {}},
   });
@@ -110,13 +105,11 @@ bench::Settings settings_of(const BenchOptions& options) {
   settings.warm_up_seconds *= std::min(1.0, options.seconds / BenchOptions{}.seconds);
   settings.seed = options.seed;
   settings.threads = all_threads();
-  settings.oversubscribe = options.oversubscribe;
   return settings;
 }
 
 void require_good_files(const BenchOptions& options) {
   require_writable(options.json);
-  require_writable(options.csv);
   require_no_stdout({"--checkpoint", options.checkpoint});
   require_writable(options.checkpoint);
 }
@@ -128,53 +121,8 @@ void require_gpu() {
       fmt::format("no GPU: {}; `tcnum bench report --section NAME` shows what was recorded of one", gpu.why_not));
 }
 
-/// What of the parts is measured on one GPU after the other, or on all at the same time.
-std::vector<SuitePart> parts_that_are(bool together, const std::vector<SuitePart>& parts) {
-  std::vector<SuitePart> found;
-  std::ranges::copy_if(parts, std::back_inserter(found),
-                       [&](const SuitePart& part) { return (part.measurement->add_up != nullptr) == together; });
-  return found;
-}
-
-/// The work of several GPUs at the same time.
-TogetherWork together_work(const BenchSuite& suite, const BenchOptions& options, std::vector<SuitePart> parts,
-                           std::vector<int> devices, bench::Settings settings) {
-  return {std::move(devices), std::move(settings),
-          [&suite, &options, parts = std::move(parts)](TimingDevice& timing, const Labels& labels,
-                                                       const bench::Settings& own, const RecordSink& sink) {
-            std::vector<SuitePart> here = parts;
-            choose_subjects(here, options, suite, arch_of(timing.facts()));
-            measure_parts(timing, parts_that_are(true, here), labels, own, sink);
-          }};
-}
-
-/// One GPU after the other, then those that measure at the same time.
-void measure_all(const BenchSuite& suite, const BenchOptions& options, const std::vector<SuitePart>& parts,
-                 const bench::Settings& settings, RunDocument& document, Attempts& attempts) {
-  const std::vector<int> devices = parse_devices(options.devices, gpu_count());
-  const bool several = devices.size() > 1;
-  const RecordSink sink = {[&](const bench::Record& row) { return document.has(row); },
-                           [&](bench::Record record) { document.add(std::move(record)); }};
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    const std::unique_ptr<TimingDevice> timing = make_timing_device(devices[i]);
-    if (i == 0) document.set_facts(timing->facts());
-    std::vector<SuitePart> here = parts;
-    choose_subjects(here, options, suite, arch_of(timing->facts()));
-    if (several) here = parts_that_are(false, here);
-    Labels labels;
-    if (several) labels.axes = {{kDeviceAxis, std::int64_t{devices[i]}}};
-    measure_parts(*timing, here, labels, settings, sink);
-  }
-  const std::vector<SuitePart> together = parts_that_are(true, parts);
-  if (!several || together.empty()) return;
-  measure_together(together_work(suite, options, parts, devices, settings), document, attempts);
-  for (const SuitePart& part : together) {
-    document.add_sums(*part.measurement, {kDeviceAxis}, together_settings(devices));
-  }
-}
-
 /// Measures what is asked for, and keeps it.
-int measure_suite(const BenchSuite& suite, const BenchOptions& options, const std::vector<SuitePart>& parts) {
+int measure_suite(const BenchSuite& suite, const BenchOptions& options, std::vector<SuitePart> parts) {
   require_good_files(options);
   std::vector<GemmShape> shapes = own_shapes(options);
   require_gpu();
@@ -187,14 +135,17 @@ int measure_suite(const BenchSuite& suite, const BenchOptions& options, const st
   RunDocument document(options);
   bench::Settings settings = settings_of(options);
   settings.shapes = std::move(shapes);
-  std::mutex showing;
   settings.go_on = [&](const std::string& next) {
-    const std::lock_guard lock(showing);
     progress.show(fmt::format("{:.0f} s, {} rows: {}", document.seconds(), document.rows(), next));
     return !interrupted;
   };
   Attempts attempts;
-  const bool measured = attempts.attempt([&] { measure_all(suite, options, parts, settings, document, attempts); });
+  const bool measured = attempts.attempt([&] {
+    const std::unique_ptr<TimingDevice> timing = make_timing_device(0);
+    document.set_facts(timing->facts());
+    choose_subjects(parts, options, suite, arch_of(timing->facts()));
+    measure_parts(*timing, parts, settings, document);
+  });
   progress.clear();
   if (measured || document.any()) document.finish(attempts);  // what was finished is kept
   if (document.wrong_rows() > 0) complain(fmt::format("{} rows had wrong results", document.wrong_rows()));
@@ -208,8 +159,8 @@ int run_bench(const BenchSuite& suite, const BenchOptions& asked) {
   if (!options.shapes.empty() && options.globs.empty()) options.globs = {"gemm.*"};
   if (const auto launched = launch()) {
     if (!launched->is_first()) return kLeftToFirst;
-    throw InputError(fmt::format("bench: {} is {}; expected one process, without mpirun: --devices names several GPUs",
-                                 launched->size_variable, launched->size));
+    throw InputError(
+        fmt::format("bench: {} is {}; expected one process, without mpirun", launched->size_variable, launched->size));
   }
   std::vector<SuitePart> parts = parts_of(suite, options);
   if (!options.shapes.empty()) {
@@ -217,7 +168,7 @@ int run_bench(const BenchSuite& suite, const BenchOptions& asked) {
       if (const auto shapes = part.selection.find("shapes"); shapes != part.selection.end()) shapes->second = {"own"};
     }
   }
-  return options.list ? list_parts(std::move(parts), options, suite) : measure_suite(suite, options, parts);
+  return options.list ? list_parts(std::move(parts), options, suite) : measure_suite(suite, options, std::move(parts));
 }
 
 namespace {

@@ -20,8 +20,8 @@ std::span<const BenchSuite> bench_suites();
 
 struct BenchOptions {
   std::vector<std::string> globs, axes;
-  std::string arch, json, checkpoint, csv, devices, shapes;
-  bool list = false, oversubscribe = false;
+  std::string arch, json, checkpoint, shapes;
+  bool list = false;
   double seconds = 0.25;
   std::uint64_t seed = 1;
 };

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,26 +14,21 @@
 
 namespace tcnum {
 
-/// What is written to a file is written after each record, so that a program that is killed loses the row at hand. Any
-/// thread may ask and add.
+/// What is written to a file is written after each record, so that a program that is killed loses the row at hand.
 class RunDocument {
  public:
   /// Reads what there is to go on from.
   explicit RunDocument(const BenchOptions& options);
 
   void set_facts(const TimingFacts& facts);
-  bool has(const bench::Record& row) const;
+  bool has(const bench::Record& row) const { return records_.has(row); }
   void add(bench::Record record);
-  /// Of the rows that several GPUs measured at the same time, which have these axes and settings beside their own: a
-  /// row of what all reach.
-  void add_sums(const bench::Measurement& measurement, const std::vector<std::string>& axes,
-                const std::vector<bench::Field>& settings);
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   /// That were measured in this run.
-  std::size_t rows() const;
+  std::size_t rows() const { return measured_; }
   /// Whether there is anything to show.
-  bool any() const;
+  bool any() const { return !records_.document().records.empty(); }
 
   /// Writes and shows all that there is.
   void finish(Attempts& attempts);
@@ -47,7 +41,6 @@ class RunDocument {
   void show(const bench::Document& document, std::size_t taken_over, double all_seconds) const;
 
   const BenchOptions& options_;
-  mutable std::mutex mutex_;
   bench::RunRecords records_;
   std::optional<bench::Document> before_;
   std::vector<std::string> kept_up_to_date_;

@@ -79,24 +79,20 @@ ArchId arch_of(const TimingFacts& facts) {
       fmt::format("the GPU ({}, {}) is of no architecture that tcnum knows", facts.device, facts.arch));
 }
 
-void measure_parts(TimingDevice& timing, const std::vector<SuitePart>& parts, const Labels& labels,
-                   bench::Settings settings, const RecordSink& sink) {
+void measure_parts(TimingDevice& timing, const std::vector<SuitePart>& parts, bench::Settings settings,
+                   RunDocument& document) {
   const ArchId id = arch_of(timing.facts());
   for (const SuitePart& part : parts) {
     if (part.subjects.empty() || interrupted) continue;
-    const auto complete = [&](bench::Record record, const Fields& axes) {
+    const auto with_settings = [&](bench::Record record) {
       record.settings = settings_of_rows(part);
-      record.settings.insert(record.settings.end(), labels.settings.begin(), labels.settings.end());
-      record.axes.insert(record.axes.begin(), axes.begin(), axes.end());
       return record;
     };
     settings.has = [&](const bench::Record& row) {
-      if (row.text("shapes") == "own") return false;  // a record does not say which those were
-      if (labels.together.empty()) return sink.has(complete(row, labels.axes));
-      return std::ranges::all_of(labels.together, [&](const Fields& axes) { return sink.has(complete(row, axes)); });
+      return row.text("shapes") != "own" && document.has(with_settings(row));  // a record does not say which those were
     };
     part.measurement->measure(timing, id, part.subjects, part.selection, settings,
-                              [&](bench::Record record) { sink.add(complete(std::move(record), labels.axes)); });
+                              [&](bench::Record record) { document.add(with_settings(std::move(record))); });
   }
 }
 

@@ -26,21 +26,16 @@ void add_bench_suite(CLI::App& bench_app, const BenchSuite& suite, Action& actio
   add_number(command, "--seconds", options->seconds, "Steady load for each row, at least",
              [](std::string_view option, std::string_view text) { return parse_positive(option, text, kMostSeconds); });
   add_whole(command, "--seed", options->seed, "Seed of the operands");
-  command.add_option("--devices", options->devices, "GPUs, such as 0 (default), 0,1 or all");
   add_output(command, "--json", options->json, "Write the records as JSON (- for standard output)");
   add_output(command, "--checkpoint", options->checkpoint,
              "What --json or this wrote before: go on from it, without the rows that it has, and keep it up to "
              "date");
-  add_output(command, "--csv", options->csv, "Write the records as CSV (- for standard output)");
   if (std::string_view(suite.name) == "gemm") {
     command.add_option(
         "--shapes", options->shapes,
         "Products of your own in place of the sets: a file with one a line below the heading m,n,k (- for "
         "standard input)");
   }
-  if (std::string_view(suite.name) != "memory") return;
-  command.add_flag("--oversubscribe", options->oversubscribe,
-                   "Managed memory beyond the device's own too, which moves to and fro and may take very long");
 }
 
 constexpr const char* kDeviceHelp =

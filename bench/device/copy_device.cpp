@@ -1,4 +1,4 @@
-// Copies from global to shared memory, and the product that lives on them, on a GPU.
+// Copies from global to shared memory, on a GPU.
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -35,12 +35,6 @@ CUtensorMap map_for(const CopyMethod& method, const BoxLayout& layout, void* buf
 std::size_t shared_bytes(std::size_t needed, std::size_t most) {
   constexpr std::size_t kBytes = std::size_t{120} << 10;
   return std::max(needed, std::min(kBytes, most));
-}
-
-const void* kernel_of(const TiledProduct& work) {
-  const void* const kernel = find_product(work.async, work.side);
-  if (kernel == nullptr) throw std::logic_error(fmt::format("no product of {} x {} threads", work.side, work.side));
-  return kernel;
 }
 
 }  // namespace
@@ -111,40 +105,6 @@ CopyLatencies GpuTimingDevice::copy_latencies(const CopyLatencyWork& work) {
   CopyLatencies found{{cycles.begin() + 1, cycles.end()}, downloaded(run.checksums, sums)};
   found.checksums.erase(found.checksums.begin(), found.checksums.begin() + grid.blocks);
   return found;
-}
-
-unsigned GpuTimingDevice::most_product_blocks(const TiledProduct& work) {
-  require_kernels("copies");
-  int fit = 0;
-  check(
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel_of(work), static_cast<int>(work.side * work.side), 0),
-      "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-  return static_cast<unsigned>(fit);
-}
-
-ProductTimes GpuTimingDevice::product(const TiledProduct& work, unsigned launches) {
-  require_kernels("copies");
-  const void* const kernel = kernel_of(work);
-  const std::size_t rows = std::size_t{sms_} * work.side, columns = std::size_t{work.blocks} * work.side;
-  const unsigned blocks = sms_ * work.blocks;
-  const std::size_t shared = spoiler_of(kernel, device_, work.side * work.side, work.blocks);
-  auto* const a = memory<float>("product_a", rows * work.k);
-  auto* const b = memory<float>("product_b", columns * work.k);
-  check(fill_product(a, rows * work.k, kProductSeedA), "filling A");
-  check(fill_product(b, columns * work.k, kProductSeedB), "filling B");
-  constexpr int kPoison = 0xa5;  // no result
-  ProductLaunch run{.a = a,
-                    .b = b,
-                    .c = memory_of<float>(kPoison, "product_c", rows * columns),
-                    .columns = work.blocks,
-                    .k = work.k,
-                    .rounds = work.rounds,
-                    .times = clear_times(std::size_t{launches} * blocks)};
-  for (unsigned i = 0; i < launches; ++i, run.times += blocks) {
-    check(launch_product(kernel, blocks, work.side, shared, run), "launch of a tiled product");
-  }
-  TimedBatch batch = finish("a tiled product", launches, blocks, BlocksRun::anywhere);
-  return {std::move(batch.seconds), batch.clock_mhz, rows, columns, downloaded(run.c, rows * columns)};
 }
 
 }  // namespace tcnum

@@ -49,17 +49,4 @@ cudaError_t launch_copy_latency(const CopyMethod& method, const CopyGrid& grid, 
 /// How many clusters of such blocks run at the same time.
 cudaError_t count_copy_clusters(const CopyMethod& method, const CopyGrid& grid, int* clusters);
 
-struct ProductLaunch {
-  const float *a, *b;  ///< row by row
-  float* c;
-  unsigned columns;  ///< tiles of C side by side
-  unsigned k, rounds;
-  BlockTimes* times;
-};
-/// The kernel of a product; null: there is none of that size.
-const void* find_product(bool async, unsigned side);
-cudaError_t launch_product(const void* kernel, unsigned blocks, unsigned side, std::size_t shared_bytes,
-                           const ProductLaunch& run);
-cudaError_t fill_product(float* to, std::size_t count, std::uint32_t seed);
-
 }  // namespace tcnum

@@ -1,4 +1,4 @@
-// Timing copies from global to shared memory, and a matrix product that lives on them.
+// Timing copies from global to shared memory.
 #pragma once
 
 #include <cstddef>
@@ -125,29 +125,6 @@ constexpr std::uint32_t latency_box(const CopyLatencyWork& work, std::uint32_t b
 struct CopyLatencies {
   std::vector<double> cycles;            ///< of each copy
   std::vector<std::uint32_t> checksums;  ///< [copy][block of the cluster]: the sums of what arrived
-};
-
-/// C = A·B in fp32 by blocks of side × side threads, one element a thread: tiles of A and B go through shared memory,
-/// one step of `side` along k behind the other. C has as many tiles one above the other as the device has SMs, and as
-/// many side by side as an SM has blocks. A and B have whole numbers, with which no sum is rounded.
-struct TiledProduct {
-  bool async = false;  ///< cp.async of the next tiles during the product of these; otherwise loads and stores before it
-  unsigned side = 16;  ///< 8, 16 or 32
-  unsigned blocks = 1;  ///< of an SM at a time: shared memory that nothing uses keeps others away
-  unsigned k = 4096;    ///< a multiple of 2 · side
-  unsigned rounds = 1;  ///< the whole product again
-};
-/// Element i of A or B, row by row: -7 to 8.
-constexpr float product_operand(std::uint32_t seed, std::uint64_t i) {
-  return static_cast<float>(static_cast<int>(memory_word(seed, i) % 16) - 7);
-}
-inline constexpr std::uint32_t kProductSeedA = 1, kProductSeedB = 2;
-
-struct ProductTimes {
-  std::vector<double> seconds;  ///< of each launch
-  double clock_mhz = 0;
-  std::size_t rows = 0, columns = 0;  ///< of C
-  std::vector<float> result;          ///< C row by row, of the last launch
 };
 
 }  // namespace tcnum

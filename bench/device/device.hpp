@@ -9,10 +9,7 @@
 
 #include "copy_timing.hpp"
 #include "gemm_timing.hpp"
-#include "launch_timing.hpp"
-#include "linear_timing.hpp"
 #include "memory_timing.hpp"
-#include "skinny_timing.hpp"
 #include "sync_timing.hpp"
 #include "tcnum/error.hpp"
 #include "timing.hpp"
@@ -46,27 +43,19 @@ class TimingDevice {
   // Memories (memory_timing.hpp, roofline_timing.hpp).
 
   virtual const MemoryFacts& memory_facts() { cannot("memories"); }
-  /// Makes a buffer of so many bytes, whose 4-byte word i is memory_word(seed, i), for what follows: gathers, reads,
-  /// rooflines and copies to shared memory need one at least as large as theirs. Chases and streams overwrite it.
+  /// Makes a buffer of so many bytes, whose 4-byte word i is memory_word(seed, i), for what follows: reads, rooflines
+  /// and copies to shared memory need one at least as large as theirs. Chases and streams overwrite it.
   virtual void fill(std::size_t /*bytes*/, std::uint32_t /*seed*/) { cannot("memories"); }
   virtual ChaseTimes chase(const Chase&) { cannot("memories"); }
-  virtual GatherTimes gather(const GatherWork&) { cannot("memories"); }
   virtual ReadTimes read(const ReadWork&) { cannot("memories"); }
   virtual RooflineTimes roofline(const RooflineWork&, unsigned /*launches*/) { cannot("memories"); }
   virtual StreamTimes stream(const StreamWork&, unsigned /*launches*/) { cannot("memories"); }
-  virtual HostCopyTimes copy_host(const HostCopy&) { cannot("the host's memory"); }
-  /// Of a multiple of kStreamElements. More elements than the device has memory for make it move pages to and fro,
-  /// which may take very long.
-  virtual ManagedTimes managed_triad(std::size_t /*elements*/, unsigned /*times*/) { cannot("the host's memory"); }
 
   // Copies to shared memory (copy_timing.hpp).
 
   virtual std::size_t ring_bytes() { cannot("copies"); }  ///< of shared memory, for all rings of a block
   virtual CopyTimes copy(const CopyWork&, unsigned /*launches*/) { cannot("copies"); }
   virtual CopyLatencies copy_latencies(const CopyLatencyWork&) { cannot("copies"); }
-  virtual ProductTimes product(const TiledProduct&, unsigned /*launches*/) { cannot("copies"); }
-  /// How many blocks of a product fit on an SM.
-  virtual unsigned most_product_blocks(const TiledProduct&) { cannot("copies"); }
 
   // Atomics, barriers and clusters (sync_timing.hpp).
 
@@ -76,37 +65,17 @@ class TimingDevice {
   virtual BarrierTimes barriers(const BarrierWork&, unsigned /*launches*/) { cannot("barriers"); }
   virtual ClusterLatencies cluster_latencies(unsigned /*cluster*/) { cannot("clusters"); }
   virtual RingTimes ring(const RingWork&, unsigned /*launches*/) { cannot("clusters"); }
-  /// Whether a cluster's blocks have room for the bins.
-  virtual bool has_room(const HistogramWork&) { cannot("histograms"); }
-  virtual HistogramTimes histogram(const HistogramWork&, unsigned /*launches*/) { cannot("histograms"); }
 
-  // Starting kernels (launch_timing.hpp).
+  // Matrix products (gemm_timing.hpp).
 
-  /// Submits the work so many times, each after the one before has ended, and each beginning at buffer A as that left
-  /// it. A is filled anew before the first.
-  virtual std::vector<LaunchTimes> launch(const LaunchWork&, unsigned /*times*/) { cannot("launches"); }
-  /// The words that the last kernel wrote.
-  virtual std::vector<std::uint32_t> launched_words() { cannot("launches"); }
-
-  // Matrix products (gemm_timing.hpp, linear_timing.hpp, skinny_timing.hpp).
-
-  /// Takes codes of one format to the device, of which products and linear layers are made: element i of its
-  /// memory is codes[i mod their number].
-  virtual void load_codes(FormatId, std::span<const std::byte>) { cannot("matrix products"); }
+  /// Takes codes to the device, of which products are made: its memory has them again and again.
+  virtual void load_codes(std::span<const std::byte>) { cannot("matrix products"); }
   virtual GemmTimes multiply(const GemmWork&) { cannot("matrix products"); }
   /// Of the last product: the codes of D where these rows and columns meet, row-major.
   virtual std::vector<std::byte> results(std::span<const std::size_t> /*rows*/,
                                          std::span<const std::size_t> /*columns*/) {
     cannot("matrix products");
   }
-  virtual LinearTimes linear(const LinearWork&) { cannot("linear layers"); }
-  /// Of the last layer: so many codes of a tensor that it has.
-  virtual std::vector<std::byte> codes(LinearTensor, std::size_t /*first*/, std::size_t /*count*/) {
-    cannot("linear layers");
-  }
-  virtual SkinnyTimes multiply_skinny(const SkinnyWork&) { cannot("tall and skinny products"); }
-  /// Of the last tall and skinny product: D, row by row.
-  virtual std::vector<double> skinny_results() { cannot("tall and skinny products"); }
 
  protected:
   [[noreturn]] static void cannot(const char* what) {

@@ -92,8 +92,7 @@ double mean_clock(std::span<const SmTimes> rows) {
 
 }  // namespace
 
-void GpuTimingDevice::load_codes(FormatId id, std::span<const std::byte> codes) {
-  codes_format_ = id;
+void GpuTimingDevice::load_codes(std::span<const std::byte> codes) {
   auto* const begin = memory<std::byte>("codes", kMemoryBytes);
   check(cudaMemcpy(begin, codes.data(), codes.size(), cudaMemcpyHostToDevice), "cudaMemcpy to the device");
   for (std::size_t there = codes.size(); there < kMemoryBytes; there *= 2) {

@@ -39,31 +39,6 @@ int device_attribute(cudaDeviceAttr which, int device) {
   return value;
 }
 
-std::size_t spoiler_of(const void* kernel, int device, unsigned threads, unsigned blocks) {
-  constexpr std::size_t kGranule = 128;  // what shared memory is given out in
-  const auto attribute = [&](cudaDeviceAttr which) {
-    return static_cast<std::size_t>(device_attribute(which, device));
-  };
-  cudaFuncAttributes own{};
-  check(cudaFuncGetAttributes(&own, kernel), "cudaFuncGetAttributes");
-  const std::size_t share = std::min(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor) / blocks -
-                                         attribute(cudaDevAttrReservedSharedMemoryPerBlock),
-                                     attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
-  const std::size_t spoiler = (share - own.sharedSizeBytes) / kGranule * kGranule;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(spoiler)),
-        "cudaFuncSetAttribute");
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared),
-        "cudaFuncSetAttribute");
-  int fit = 0;
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel, static_cast<int>(threads), spoiler),
-        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-  if (static_cast<unsigned>(fit) != blocks) {
-    throw std::runtime_error(
-        fmt::format("{} blocks with {} bytes of shared memory fit on an SM, and not {}", fit, spoiler, blocks));
-  }
-  return spoiler;
-}
-
 GpuTimingDevice::GpuTimingDevice(int device) : device_(device), info_(find_gpu(device)), nvml_(pci_bus(device)) {
   check(cudaSetDevice(device), "cudaSetDevice");
   cudaDeviceProp properties{};
@@ -132,8 +107,8 @@ std::vector<std::byte> GpuTimingDevice::result() {
   return all;
 }
 
-void GpuTimingDevice::require_kernels(const char* what, int first_arch) const {
-  if (arch_ < first_arch || !is_timed(arch_)) cannot(what);
+void GpuTimingDevice::require_kernels(const char* what) const {
+  if (!is_timed(arch_)) cannot(what);
 }
 
 void GpuTimingDevice::hold(unsigned nanoseconds) {

@@ -24,9 +24,6 @@
 namespace tcnum {
 
 int device_attribute(cudaDeviceAttr which, int device);
-/// So much shared memory of a block, beside what the kernel has of its own, that no more than so many fit on an SM.
-/// Sets what the kernel needs for that.
-std::size_t spoiler_of(const void* kernel, int device, unsigned threads, unsigned blocks);
 
 /// Where a matrix may begin.
 constexpr std::size_t aligned(std::size_t bytes) {
@@ -57,37 +54,23 @@ class GpuTimingDevice final : public TimingDevice {
   const MemoryFacts& memory_facts() override;
   void fill(std::size_t bytes, std::uint32_t seed) override;
   ChaseTimes chase(const Chase& work) override;
-  GatherTimes gather(const GatherWork& work) override;
   ReadTimes read(const ReadWork& work) override;
   RooflineTimes roofline(const RooflineWork& work, unsigned launches) override;
   StreamTimes stream(const StreamWork& work, unsigned launches) override;
-  HostCopyTimes copy_host(const HostCopy& work) override;
-  ManagedTimes managed_triad(std::size_t elements, unsigned times) override;
 
   std::size_t ring_bytes() override;
   CopyTimes copy(const CopyWork& work, unsigned launches) override;
   CopyLatencies copy_latencies(const CopyLatencyWork& work) override;
-  ProductTimes product(const TiledProduct& work, unsigned launches) override;
-  unsigned most_product_blocks(const TiledProduct& work) override;
 
   unsigned most_cluster_blocks() override;
   AtomicTimes atomics(const AtomicWork& work, unsigned launches) override;
   BarrierTimes barriers(const BarrierWork& work, unsigned launches) override;
   ClusterLatencies cluster_latencies(unsigned cluster) override;
   RingTimes ring(const RingWork& work, unsigned launches) override;
-  bool has_room(const HistogramWork& work) override;
-  HistogramTimes histogram(const HistogramWork& work, unsigned launches) override;
 
-  std::vector<LaunchTimes> launch(const LaunchWork& work, unsigned times) override;
-  std::vector<std::uint32_t> launched_words() override;
-
-  void load_codes(FormatId id, std::span<const std::byte> codes) override;
+  void load_codes(std::span<const std::byte> codes) override;
   GemmTimes multiply(const GemmWork& work) override;
   std::vector<std::byte> results(std::span<const std::size_t> rows, std::span<const std::size_t> columns) override;
-  LinearTimes linear(const LinearWork& work) override;
-  std::vector<std::byte> codes(LinearTensor tensor, std::size_t first, std::size_t count) override;
-  SkinnyTimes multiply_skinny(const SkinnyWork& work) override;
-  std::vector<double> skinny_results() override;
 
  private:
   /// Device memory of that name, of so many elements at least; what was there stays where it is large enough.
@@ -125,9 +108,8 @@ class GpuTimingDevice final : public TimingDevice {
   void free_streams();
   static constexpr const char* kStreamSources[] = {"stream_x", "stream_y"};
 
-  /// Throws UnavailableError if this build has no timing kernels for the device's architecture, or that is an older
-  /// one.
-  void require_kernels(const char* what, int first_arch = 0) const;
+  /// Throws UnavailableError if this build has no timing kernels for the device's architecture.
+  void require_kernels(const char* what) const;
 
   /// Of launches behind each other, one: the device waits for the host, of which each call takes up to so long.
   template <class Launch>
@@ -155,16 +137,10 @@ class GpuTimingDevice final : public TimingDevice {
 
   // What the last launch of a family left.
   std::size_t blocks_ = 0, result_bytes_ = 0;
-  std::size_t launched_bytes_ = 0, launched_at_ = 0;
   std::size_t stream_elements_ = 0;
   std::optional<unsigned> most_cluster_blocks_;
-  FormatId codes_format_ = FormatId::bf16;
   GemmShape gemm_shape_;
-  std::byte* gemm_last_ = nullptr;           ///< D
-  std::array<std::byte*, 6> linear_last_{};  ///< the tensors of a layer, by LinearTensor
-  SkinnyWork skinny_;
-  std::optional<std::pair<FormatId, std::size_t>> skinny_filled_;
-  std::size_t skinny_piece_ = 0;  ///< of the operands, in units of a product's: the next launch's
+  std::byte* gemm_last_ = nullptr;  ///< D
 };
 
 }  // namespace tcnum

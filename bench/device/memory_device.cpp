@@ -1,6 +1,5 @@
 // The memories of a GPU, timed.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <numeric>
 #include <stdexcept>
@@ -9,6 +8,36 @@
 #include "memory_kernels.hpp"
 
 namespace tcnum {
+namespace {
+
+/// So much shared memory of a block, beside what the kernel has of its own, that no more than so many fit on an SM.
+/// Sets what the kernel needs for that.
+std::size_t spoiler_of(const void* kernel, int device, unsigned threads, unsigned blocks) {
+  constexpr std::size_t kGranule = 128;  // what shared memory is given out in
+  const auto attribute = [&](cudaDeviceAttr which) {
+    return static_cast<std::size_t>(device_attribute(which, device));
+  };
+  cudaFuncAttributes own{};
+  check(cudaFuncGetAttributes(&own, kernel), "cudaFuncGetAttributes");
+  const std::size_t share = std::min(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor) / blocks -
+                                         attribute(cudaDevAttrReservedSharedMemoryPerBlock),
+                                     attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  const std::size_t spoiler = (share - own.sharedSizeBytes) / kGranule * kGranule;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(spoiler)),
+        "cudaFuncSetAttribute");
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared),
+        "cudaFuncSetAttribute");
+  int fit = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel, static_cast<int>(threads), spoiler),
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  if (static_cast<unsigned>(fit) != blocks) {
+    throw std::runtime_error(
+        fmt::format("{} blocks with {} bytes of shared memory fit on an SM, and not {}", fit, spoiler, blocks));
+  }
+  return spoiler;
+}
+
+}  // namespace
 
 const MemoryFacts& GpuTimingDevice::memory_facts() {
   if (memory_facts_) return *memory_facts_;
@@ -18,8 +47,6 @@ const MemoryFacts& GpuTimingDevice::memory_facts() {
   check(cudaMemGetInfo(&facts.global_bytes, &all), "cudaMemGetInfo");
   facts.l2_bytes = static_cast<std::size_t>(attribute(cudaDevAttrL2CacheSize));
   facts.shared_bytes = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
-  const long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  if (pages > 0 && page > 0) facts.host_bytes = static_cast<std::size_t>(pages) * static_cast<std::size_t>(page);
   // Two transfers a clock; kilohertz and bits.
   const double rate = 2e3 * attribute(cudaDevAttrMemoryClockRate) / 8 * attribute(cudaDevAttrGlobalMemoryBusWidth);
   if (rate > 0) facts.dram_bytes_per_second = rate;
@@ -53,24 +80,6 @@ ChaseTimes GpuTimingDevice::chase(const Chase& work) {
   check(time_chase(run, work.memory, work.by_index), "launch of a chase");
   TimedBatch batch = finish("a chase", 1, 1);
   return {std::move(batch), downloaded(run.end, 1).front()};
-}
-
-GatherTimes GpuTimingDevice::gather(const GatherWork& work) {
-  const std::size_t threads = std::size_t{sms_} * kGatherThreads;
-  auto* const offsets = memory<std::uint32_t>("offsets", work.offsets.size());
-  check(cudaMemcpy(offsets, work.offsets.data(), work.offsets.size() * sizeof(*offsets), cudaMemcpyHostToDevice),
-        "cudaMemcpy to the device");
-  const GatherLaunch run{.buffer = memory<std::byte>("buffer", work.bytes),
-                         .bytes = work.bytes,
-                         .offsets = offsets,
-                         .blocks = sms_,
-                         .rounds = work.rounds,
-                         .zero = 0,
-                         .times = clear_times(sms_),
-                         .checksums = memory<std::uint32_t>("checksums", threads)};
-  check(time_gathers(run, work.memory, work.width), "launch of gathers");
-  TimedBatch batch = finish("gathers", 1, sms_);
-  return {std::move(batch), downloaded(run.checksums, threads)};
 }
 
 ReadTimes GpuTimingDevice::read(const ReadWork& work) {

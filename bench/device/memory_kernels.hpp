@@ -27,21 +27,11 @@ struct ChaseLaunch {
 cudaError_t write_pointers(const ChaseLaunch& run, bool by_index);
 cudaError_t time_chase(const ChaseLaunch& run, Memory memory, bool by_index);
 
-struct GatherLaunch {
-  const std::byte* buffer;
-  std::size_t bytes;
-  const std::uint32_t* offsets;
-  unsigned blocks, rounds;
-  unsigned zero;             ///< 0, which the compiler does not know
-  BlockTimes* times;         ///< of all blocks
-  std::uint32_t* checksums;  ///< [block][thread]
-};
 /// Keeps the default CUDA stream busy for about so long.
 cudaError_t launch_hold(unsigned nanoseconds);
 /// Reads 16-byte words, so that the L2 has them and nothing else.
 cudaError_t read_through_l2(const uint4* from, std::size_t count, std::uint32_t* sink);
 cudaError_t fill_words(std::uint32_t* to, std::size_t words, std::uint32_t seed);
-cudaError_t time_gathers(const GatherLaunch& run, Memory memory, unsigned width);
 
 struct ReadLaunch {
   const std::byte* buffer;

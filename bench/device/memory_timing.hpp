@@ -1,4 +1,4 @@
-// Timing memories: following pointers, reading, streaming, and copying to and from the host.
+// Timing memories: following pointers, reading, and streaming.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,6 @@ struct MemoryFacts {
   std::size_t global_bytes = 0;  ///< of the device's memory, free at the beginning
   std::size_t l2_bytes = 0;
   std::size_t shared_bytes = 0;  ///< of a block, at most
-  std::size_t host_bytes = 0;    ///< of the host's memory, available at the beginning
   /// Memory clock × 2 × width of the bus; none: the driver does not say.
   std::optional<double> dram_bytes_per_second;
 };
@@ -59,22 +58,6 @@ inline constexpr unsigned kChaseHops = 32;  ///< in the body of a loop
 struct ChaseTimes {
   TimedBatch batch;       ///< of one launch: of all timed hops
   std::uint64_t end = 0;  ///< the offset of the pointer that it ended at
-};
-
-/// On each SM each thread of a block loads from kGathered places of a buffer that fill() left, again and again.
-inline constexpr unsigned kGatherThreads = 1024, kGathered = 8;
-struct GatherWork {
-  Memory memory = Memory::l1;  ///< or shared
-  unsigned width = 4;          ///< bytes of a load: 4 or 8
-  std::size_t bytes = 0;       ///< of the buffer; in shared memory each block has its beginning
-  /// Offsets, [place][thread].
-  std::vector<std::uint32_t> offsets;
-  unsigned rounds = 1;  ///< timed, after one that is not
-};
-
-struct GatherTimes {
-  TimedBatch batch;                      ///< of one launch
-  std::vector<std::uint32_t> checksums;  ///< [block][thread]
 };
 
 /// On each SM a block reads a region of a buffer that fill() left, again and again. A region is some pieces of
@@ -133,28 +116,6 @@ struct StreamTimes {
   std::vector<double> seconds;  ///< of each launch
   /// Of the results' bits r: the sum of r[i] · (2i + 1), which is another if two of them are exchanged.
   std::uint64_t checksum = 0;
-};
-
-/// Copies between the host's memory and the device's, each on a CUDA stream and by a thread of its own.
-struct HostCopy {
-  bool pinned = true;  ///< the host's memory: locked, or as a program gets it
-  bool to_device = true, from_device = false;
-  std::size_t bytes = 0;  ///< of each; a multiple of 8
-  unsigned copies = 1;    ///< of a sample: one behind the other, each waited for
-  unsigned samples = 1;
-};
-struct HostCopyTimes {
-  std::vector<double> seconds;  ///< of each sample's copies, until both directions are done
-  /// Of what arrived, 8-byte words w: the sum of w[i] · (2i + 1). There are memory_word(kToDeviceSeed, …) on the way to
-  /// the device, memory_word(kFromDeviceSeed, …) on the way back. 0 of a direction that is not copied.
-  std::uint64_t to_sum = 0, from_sum = 0;
-};
-inline constexpr std::uint32_t kToDeviceSeed = 11, kFromDeviceSeed = 12;
-
-/// The stream "triad" over managed memory: the host writes the sources, then the device goes over them several times.
-struct ManagedTimes {
-  std::vector<double> seconds;  ///< of each time; the first finds nothing on the device
-  std::uint64_t checksum = 0;   ///< as StreamTimes', of what the host reads at the end
 };
 
 }  // namespace tcnum

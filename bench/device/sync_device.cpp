@@ -1,7 +1,6 @@
 // Atomics, barriers and clusters, on a GPU.
 #include <fmt/format.h>
 
-#include <bit>
 #include <stdexcept>
 
 #include "gpu_device.hpp"
@@ -18,12 +17,6 @@ ClusterGrid grid_of(unsigned sms, unsigned threads, unsigned cluster) {
   check(count_clusters(cluster, &clusters), "cudaOccupancyMaxActiveClusters");
   if (clusters == 0) throw std::runtime_error(fmt::format("no cluster of {} blocks fits", cluster));
   return {static_cast<unsigned>(clusters) * cluster, threads, cluster};
-}
-
-unsigned histogram_blocks(const HistogramWork& work, unsigned sms) {
-  int blocks = 0;
-  check(count_histogram_blocks(work, static_cast<int>(sms), &blocks), "how many blocks of a histogram fit");
-  return static_cast<unsigned>(blocks);
 }
 
 }  // namespace
@@ -92,30 +85,6 @@ RingTimes GpuTimingDevice::ring(const RingWork& work, unsigned launches) {
   for (unsigned i = 0; i < launches; ++i, run.times += grid.blocks) check(launch_ring(grid, run), "launch of a ring");
   TimedBatch batch = finish("a ring", launches, grid.blocks, BlocksRun::anywhere);
   return {std::move(batch.cycles), grid.blocks, batch.clock_mhz, downloaded(run.checksums, threads)};
-}
-
-bool GpuTimingDevice::has_room(const HistogramWork& work) {
-  require_kernels("histograms");
-  return histogram_blocks(work, sms_) > 0;
-}
-
-HistogramTimes GpuTimingDevice::histogram(const HistogramWork& work, unsigned launches) {
-  constexpr unsigned kElementBits = 32;
-  const unsigned blocks = histogram_blocks(work, sms_);
-  if (blocks == 0) {
-    throw std::runtime_error(fmt::format("no cluster of {} blocks has {} bins", work.cluster, work.bins));
-  }
-  HistogramLaunch run{.counts = memory<std::uint32_t>("words", work.bins),
-                      .times = clear_times(std::size_t{launches} * blocks),
-                      .stretches = work.rounds * kHistogramStretches,
-                      .block_bits = static_cast<unsigned>(std::countr_zero(work.bins / work.cluster)),
-                      .element_shift = kElementBits - static_cast<unsigned>(std::countr_zero(work.bins))};
-  for (unsigned i = 0; i < launches; ++i, run.times += blocks) {
-    memory_of<std::uint32_t>(0, "words", work.bins);
-    check(launch_histogram(work, blocks, run), "launch of a histogram");
-  }
-  TimedBatch batch = finish("a histogram", launches, blocks, BlocksRun::anywhere);
-  return {std::move(batch.seconds), blocks, batch.clock_mhz, downloaded(run.counts, work.bins)};
 }
 
 }  // namespace tcnum

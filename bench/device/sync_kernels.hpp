@@ -39,24 +39,10 @@ struct RingLaunch {
   unsigned parallel, rounds;
 };
 
-struct HistogramLaunch {
-  std::uint32_t* counts;  ///< of each bin, to which blocks add theirs
-  BlockTimes* times;
-  unsigned stretches;      ///< of all threads; after kHistogramStretches they come again
-  unsigned block_bits;     ///< a block has 2^block_bits bins
-  unsigned element_shift;  ///< what is left of an element is its bin
-};
-
 // Each starts its kernel on the default CUDA stream; what CUDA says of the launch.
 cudaError_t launch_atomics(std::string_view operation, AtomicSpace space, const ClusterGrid& grid, AtomicLaunch run);
 cudaError_t launch_barriers(Barrier barrier, const ClusterGrid& grid, BarrierLaunch run);
 cudaError_t launch_latencies(const ClusterGrid& grid, LatencyLaunch run);
 cudaError_t launch_ring(const ClusterGrid& grid, RingLaunch run);
-
-/// So many blocks at the same time, several on an SM where there is room; each has as much shared memory as its bins
-/// take.
-cudaError_t launch_histogram(const HistogramWork& work, unsigned blocks, HistogramLaunch run);
-/// How many blocks of it run at the same time, whole clusters, on a device of so many SMs; 0: its bins do not fit.
-cudaError_t count_histogram_blocks(const HistogramWork& work, int sms, int* blocks);
 
 }  // namespace tcnum

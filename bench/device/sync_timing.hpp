@@ -100,29 +100,4 @@ struct RingTimes {
   std::vector<std::uint32_t> checksums;
 };
 
-/// A histogram whose bins are divided over the blocks of a cluster: each thread adds 1 to the bin of each of its
-/// elements, in the shared memory of whichever block has it. Both numbers are powers of two. There are as many clusters
-/// as run at the same time; in the end their counts are added up, which is not timed.
-struct HistogramWork {
-  unsigned bins = 256, cluster = 1, threads = 256;
-  unsigned rounds = 1;  ///< all elements so many times, at most kMostHistogramRounds
-};
-/// Elements come in stretches: the first one of each is a hash, and the others follow by a linear congruential step
-/// (Numerical Recipes', of period 2^32). Threads take turns at the stretches and keep nothing but an element in
-/// registers, so that no other memory counts. An element's bin is its upper bits.
-inline constexpr unsigned kHistogramStretches = 1U << 18, kStretchElements = 16;
-inline constexpr unsigned kMostHistogramRounds = 10'000;  ///< neither a count nor a stretch's number overflows
-constexpr std::uint32_t first_element(std::uint32_t stretch) {
-  std::uint32_t x = (stretch + 1) * 0x9e3779b1U;
-  x = (x ^ (x >> 15)) * 0x85ebca6bU;
-  return x ^ (x >> 13);
-}
-constexpr std::uint32_t next_element(std::uint32_t element) { return element * 1664525U + 1013904223U; }
-struct HistogramTimes {
-  std::vector<double> seconds;  ///< of each launch: from the first block's first element to the last one's last
-  std::size_t blocks = 0;
-  double clock_mhz = 0;
-  std::vector<std::uint32_t> counts;  ///< of each bin, in the last launch
-};
-
 }  // namespace tcnum

@@ -23,13 +23,9 @@ struct TensorLayout {
   CUtensorMapL2promotion l2_promotion = CU_TENSOR_MAP_L2_PROMOTION_NONE;
 };
 
-/// Bytes of an element; 0: a type that is packed.
-std::size_t tensor_element_bytes(CUtensorMapDataType type);
-
 /// The map of an array at `global`, on the device. What a box has beyond the array's ends arrives as zeros. A kernel
-/// takes the map by value, as a parameter that is `const __grid_constant__`. Throws std::invalid_argument naming the
-/// dimension and what is expected if the hardware cannot have such an array; std::runtime_error if the driver has no
-/// tensor maps or refuses.
+/// takes the map by value, as a parameter that is `const __grid_constant__`. Throws std::runtime_error if the
+/// driver has no tensor maps, or the hardware cannot have such an array.
 CUtensorMap encode_tensor_map(const TensorLayout& layout, void* global);
 
 }  // namespace tcnum

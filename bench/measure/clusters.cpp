@@ -151,4 +151,14 @@ Measurement clusters_measurement() {
           }};
 }
 
+std::vector<Measurement> sync_measurements() {
+  return {atomics_measurement(), barriers_measurement(), clusters_measurement()};
+}
+
+void require_clusters(const Row& row, unsigned blocks) {
+  if (blocks == 1 || blocks <= row.device.most_cluster_blocks()) return;
+  throw UnavailableError(
+      fmt::format("clusters of this device have at most {} blocks", row.device.most_cluster_blocks()));
+}
+
 }  // namespace tcnum::bench

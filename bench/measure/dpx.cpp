@@ -8,7 +8,6 @@
 #include <cstring>
 #include <random>
 
-#include "block_sweep.hpp"
 #include "dpx_functions.hpp"
 #include "lane_sweep.hpp"
 #include "steady.hpp"
@@ -105,29 +104,23 @@ std::size_t check_values(TimingDevice& device, const DpxFunction& f, std::uint64
   return count;
 }
 
-/// Of a block, at least: the timer's steps are a hundredth of this.
-constexpr double kBlockCycles = 3e5;
-constexpr unsigned kMultiples = 4, kLaunches = 3;
-
+/// Results a second of the device, over one to four blocks for each SM, in quarters.
 void put_blocks(const LaneTimer& timer, const LanePoint& best, double results_per_instruction, Record& record) {
+  constexpr double kBlockCycles = 3e5;  // of a block, at least: the timer's steps are a hundredth of this
+  constexpr unsigned kQuarters = 16, kLaunches = 3;
   TimedWork work = timer.work(best.warps, best.chains);
   const double instructions = lane_instructions(best.warps, best.chains);
   work.rounds = static_cast<unsigned>(std::ceil(kBlockCycles / (instructions * best.interval_cycles))) + 1;
   const auto sms = static_cast<unsigned>(timer.device().facts().sms);
-  const BlockSweep sweep = sweep_blocks(sms, kMultiples, [&](unsigned blocks) {
-    work.blocks = blocks;
-    const TimedBatch batch = timer.device().run(work, kLaunches);
-    timer.check(best.chains);
-    return summarise(batch.seconds).median;
-  });
   Points points{"grid_blocks", "grid_giga_results"};
-  for (const BlockSweep::Point& p : sweep.points) {
-    points.add(p.blocks, p.blocks * instructions * work.rounds * results_per_instruction / p.seconds * 1e-9);
+  for (unsigned quarter = 1; quarter <= kQuarters; ++quarter) {
+    work.blocks = std::max(1U, sms * quarter / 4);
+    const double seconds = summarise(timer.device().run(work, kLaunches).seconds).median;
+    timer.check(best.chains);
+    points.add(work.blocks, work.blocks * instructions * work.rounds * results_per_instruction / seconds * 1e-9);
   }
   record.set("giga_results", std::ranges::max(points[1]));
-  if (const auto period = step_period(sweep.steps)) record.set("blocks_per_step", std::int64_t{*period});
   points.put(record);
-  record.series.push_back({"step_blocks", {sweep.steps.begin(), sweep.steps.end()}});
 }
 
 void measure_function(const Row& row) {

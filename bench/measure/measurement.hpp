@@ -24,13 +24,9 @@ struct Settings {
   std::uint64_t seed = 1;
   unsigned threads = 1;                ///< for the emulator
   mutable double warm_up_seconds = 3;  ///< before the first steady load, for the clock to settle
-  bool oversubscribe = false;          ///< managed memory beyond the device's own, too
   std::vector<GemmShape> shapes;       ///< of matrix products that are timed in place of the sets
   /// Whether a row, of which there are name and axes, was measured before: then it is passed over.
   std::function<bool(const Record& row)> has = [](const Record&) { return false; };
-  /// Where several devices measure at the same time: called before the n-th point of all, in rising order; waits until
-  /// all devices are as far.
-  std::function<void(std::size_t n)> meet = [](std::size_t) {};
   /// Called before each row with what comes next; false: end here.
   std::function<bool(const std::string& next)> go_on = [](const std::string&) { return true; };
 
@@ -79,9 +75,6 @@ struct Measurement {
   std::function<bool(const std::string& subject)> by_default = [](const std::string&) { return true; };
   /// Whether there is such a row, of which there are name and axes.
   std::function<bool(const Record& row)> has_row = [](const Record&) { return true; };
-  /// What several devices reach that measure a row at the same time: of their records, each with all values and series.
-  /// Nothing if they cannot be added up. Null: devices measure one after the other.
-  std::function<std::optional<Record>(const std::vector<const Record*>& records)> add_up = {};
 
   /// Hands the record of each row to `add` as soon as it is there, for each subject and each combination of the values
   /// of the axes, by their order.

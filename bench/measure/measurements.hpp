@@ -9,15 +9,13 @@ namespace tcnum::bench {
 std::vector<Measurement> instruction_measurements();
 /// Plain arithmetic and DPX functions.
 std::vector<Measurement> lane_measurements();
-/// Starting kernels.
-std::vector<Measurement> launch_measurements();
-/// Atomics, barriers, clusters, histograms.
+/// Atomics, barriers, clusters.
 std::vector<Measurement> sync_measurements();
-/// Latency, strides, bandwidth, streams, the host, rooflines.
+/// Latency, bandwidth, streams, rooflines.
 std::vector<Measurement> memory_measurements();
-/// Copies from global to shared memory, and the product that lives on them.
+/// Copies from global to shared memory.
 std::vector<Measurement> copy_measurements();
-/// Matrix products, linear layers.
+/// Matrix products.
 std::vector<Measurement> product_measurements();
 
 }  // namespace tcnum::bench

@@ -7,24 +7,15 @@
 #include <optional>
 #include <string_view>
 
-#include "bench/measure/report/printers.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum::bench {
 namespace {
 
-/// A setting that says nothing of how a row was measured.
-constexpr const char* kSeconds = "suite_seconds";
-
 /// The members of a JSON object have no order.
 std::vector<Field> sorted(std::vector<Field> fields) {
   std::ranges::sort(fields, {}, &Field::name);
   return fields;
-}
-
-std::vector<Field> without_seconds(std::vector<Field> settings) {
-  std::erase_if(settings, [](const Field& f) { return f.name == kSeconds; });
-  return sorted(std::move(settings));
 }
 
 std::string listed(const std::vector<Field>& settings) {
@@ -85,13 +76,10 @@ std::string RunRecords::go_on_from(Document before, const std::string& path) {
       {{"driver", there.driver, here.driver},
        {"CUDA", there.cuda, here.cuda},
        {"tcnum", before.version, document_.version},
-       {"settings", listed(without_seconds(before.settings)), listed(without_seconds(document_.settings))}}};
+       {"settings", listed(sorted(before.settings)), listed(sorted(document_.settings))}}};
   for (const Difference& each : compared) {
     if (each.there != each.here) return fmt::format("{} {}; here {}", each.what, each.there, each.here);
   }
-  Record settings;
-  settings.values = before.settings;
-  seconds_before_ = settings.number(kSeconds).value_or(0);
   for (Record& record : before.records) {
     if (record.date.empty()) record.date = there.date;
     add(std::move(record));
@@ -105,26 +93,6 @@ bool RunRecords::has(const Record& row) const {
          sorted(found->settings) == sorted(row.settings);
 }
 
-void RunRecords::add(Record record) {
-  std::string line = json_line(record, document_.facts);
-  const std::size_t place = places_.put(document_, std::move(record));
-  if (place == lines_.size()) lines_.emplace_back();
-  lines_[place] = std::move(line);
-}
-
-void RunRecords::set_seconds(double seconds) {
-  std::erase_if(document_.settings, [](const Field& f) { return f.name == kSeconds; });
-  document_.settings.push_back({kSeconds, seconds_before_ + seconds});
-}
-
-std::string RunRecords::text(double seconds) {
-  set_seconds(seconds);
-  return json_text(document_, lines_);
-}
-
-Document RunRecords::finish(double seconds) && {
-  set_seconds(seconds);
-  return std::move(document_);
-}
+void RunRecords::add(Record record) { places_.put(document_, std::move(record)); }
 
 }  // namespace tcnum::bench

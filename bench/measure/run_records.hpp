@@ -32,9 +32,6 @@ class RowPlaces {
 /// What makes a record of a run that was interrupted meanwhile one that may lack points: it is measured again.
 inline constexpr const char* kInterrupted = "interrupted";
 
-/// In the place of a device's number: of a row that says what all devices reach together.
-inline constexpr const char* kAllDevices = "all";
-
 class RunRecords {
  public:
   RunRecords(std::string version, std::vector<Field> settings);
@@ -50,18 +47,10 @@ class RunRecords {
   void add(Record record);
 
   const Document& document() const { return document_; }
-  /// As a file has it: all records so far, and how many seconds their runs took together, this one so many.
-  std::string text(double seconds);
-  /// The document with these seconds, to be completed; text() no longer counts.
-  Document finish(double seconds) &&;
 
  private:
-  void set_seconds(double seconds);
-
   Document document_;
   RowPlaces places_{document_};
-  std::vector<std::string> lines_;  ///< JSON of each record: a file is written after each
-  double seconds_before_ = 0;
 };
 
 }  // namespace tcnum::bench

@@ -21,6 +21,5 @@ void require_clusters(const Row& row, unsigned blocks);
 void check_atomics(const AtomicWork& work, const AtomicTimes& times);
 void check_latencies(unsigned cluster, const ClusterLatencies& found);
 void check_ring(const RingWork& work, const RingTimes& times);
-void check_histogram(const HistogramWork& work, const HistogramTimes& times);
 
 }  // namespace tcnum::bench

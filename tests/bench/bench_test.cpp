@@ -158,13 +158,6 @@ TEST(Records, WrongJsonIsNamed) {
   }
 }
 
-TEST(Printers, CsvHasEveryColumnAndQuotes) {
-  const std::string csv = csv_text(example_document());
-  EXPECT_TRUE(csv.starts_with("measurement,subject,N,source,data,warpgroups,latency_cycles,interval_cycles")) << csv;
-  EXPECT_NE(csv.find("\"no \"\"kernel\"\", for it\""), std::string::npos) << csv;
-  EXPECT_EQ(std::ranges::count(csv, '\n'), 4);
-}
-
 TEST(Printers, NotesNameWhatIsWaivedWrongAndOffTheModel) {
   Document document = example_document();
   EXPECT_TRUE(off_model(document).empty());

@@ -1,4 +1,4 @@
-// `tcnum bench` as a user runs it, on GPUs that are not there (fake_gpus/).
+// `tcnum bench` as a user runs it, on a GPU that is not there (fake_gpu.cpp).
 #include <csignal>
 #include <map>
 #include <sstream>
@@ -12,7 +12,7 @@ using Words = std::vector<std::string>;
 
 class CliBench : public Cli {
  protected:
-  /// Variables of the environment, for the fake GPUs.
+  /// Variables of the environment, for the fake GPU.
   using Wanted = std::vector<std::pair<const char*, std::string>>;
 
   static Preparation preparation(const Wanted& wanted) {
@@ -22,7 +22,7 @@ class CliBench : public Cli {
   }
   Result bench(Words arguments, const Wanted& wanted = {}) const {
     arguments.insert(arguments.begin(), "bench");
-    return finish(start_program(TCNUM_FAKE_GPUS, arguments, "out", preparation(wanted)));
+    return finish(start_program(TCNUM_FAKE_GPU, arguments, "out", preparation(wanted)));
   }
   /// Ten rows, quickly.
   Result barriers(Words more, const Wanted& wanted = {}) const {
@@ -53,11 +53,11 @@ constexpr std::size_t kRows = 10;
 const std::string kFirstDay = "2026-01-01", kSecondDay = "2026-01-02";
 
 TEST_F(CliBench, ARunThatIsKilledGoesOn) {
-  const Result killed = barriers({"--checkpoint", "c.json"}, {{"FAKE_GPUS_SIGNAL", std::to_string(SIGKILL)}});
+  const Result killed = barriers({"--checkpoint", "c.json"}, {{"FAKE_GPU_SIGNAL", std::to_string(SIGKILL)}});
   EXPECT_EQ(killed.status, -SIGKILL);
   EXPECT_EQ(dates("c.json").size(), 3u) << "two barriers of blocks, and one of clusters of two";
 
-  const Result r = barriers({"--checkpoint", "c.json"}, {{"FAKE_GPUS_DATE", kSecondDay}});
+  const Result r = barriers({"--checkpoint", "c.json"}, {{"FAKE_GPU_DATE", kSecondDay}});
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_EQ(r.err, "");
   EXPECT_NE(r.out.find("7 rows in "), std::string::npos) << r.out;
@@ -83,13 +83,13 @@ TEST_F(CliBench, ARunThatIsKilledGoesOn) {
 
 /// The row at hand may lack points: it is measured again.
 TEST_F(CliBench, AnInterruptedRowIsMeasuredAgain) {
-  const Result first = barriers({"--checkpoint", "c.json"}, {{"FAKE_GPUS_SIGNAL", std::to_string(SIGINT)}});
+  const Result first = barriers({"--checkpoint", "c.json"}, {{"FAKE_GPU_SIGNAL", std::to_string(SIGINT)}});
   EXPECT_EQ(first.status, 0) << first.err;
   EXPECT_NE(first.out.find("interrupted: barrier.cluster"), std::string::npos) << first.out;
   const json records = document("c.json")["records"];
   ASSERT_EQ(records.size(), 4u);
   EXPECT_EQ(records[3]["values"]["interrupted"], true);
-  EXPECT_EQ(barriers({"--checkpoint", "c.json"}, {{"FAKE_GPUS_DATE", kSecondDay}}).status, 0);
+  EXPECT_EQ(barriers({"--checkpoint", "c.json"}, {{"FAKE_GPU_DATE", kSecondDay}}).status, 0);
   EXPECT_EQ(count(dates("c.json"), kFirstDay), 3u);
   EXPECT_FALSE(document("c.json")["records"][3]["values"].contains("interrupted"));
 }
@@ -98,12 +98,12 @@ TEST_F(CliBench, AnInterruptedRowIsMeasuredAgain) {
 TEST_F(CliBench, RowsOfOtherSettingsAreMeasuredAgain) {
   EXPECT_EQ(barriers({"--checkpoint", "c.json", "-a", "cluster=1,2"}).status, 0);
   EXPECT_EQ(document("c.json")["records"][0]["settings"]["threads"], "32,64");
-  EXPECT_EQ(barriers({"--checkpoint", "c.json", "-a", "cluster=2,4"}, {{"FAKE_GPUS_DATE", kSecondDay}}).status, 0);
+  EXPECT_EQ(barriers({"--checkpoint", "c.json", "-a", "cluster=2,4"}, {{"FAKE_GPU_DATE", kSecondDay}}).status, 0);
   auto days = dates("c.json");
   EXPECT_EQ(days.size(), 6u) << "clusters of one, of two, and of four";
   EXPECT_EQ(count(days, kSecondDay), 2u);
   EXPECT_EQ(
-      barriers({"--checkpoint", "c.json", "-a", "cluster=2", "-a", "threads=128"}, {{"FAKE_GPUS_DATE", "2026-01-03"}})
+      barriers({"--checkpoint", "c.json", "-a", "cluster=2", "-a", "threads=128"}, {{"FAKE_GPU_DATE", "2026-01-03"}})
           .status,
       0);
   days = dates("c.json");
@@ -119,7 +119,7 @@ TEST_F(CliBench, WhatCannotBeGoneOnFromIsRefused) {
     EXPECT_EQ(std::ranges::count(r.err, '\n'), 1) << r.err;
     for (const std::string& part : parts) EXPECT_NE(r.err.find(part), std::string::npos) << r.err;
   };
-  expect_refusal(barriers({"--checkpoint", "c.json"}, {{"FAKE_GPUS_NAME", "Fake H100"}}),
+  expect_refusal(barriers({"--checkpoint", "c.json"}, {{"FAKE_GPU_NAME", "Fake H100"}}),
                  {"c.json: device: Fake H200 (sm_90, 4 SMs)", "Fake H100", "another file"});
   EXPECT_EQ(text("c.json"), before);
   expect_refusal(barriers({"--checkpoint", "-"}), {"--checkpoint: -", "a file"});
@@ -174,13 +174,13 @@ TEST_F(CliBenchRecords, HaveSectionsAsText) {
             std::string::npos)
       << "docs/h200.md shows what the record has";
   const std::string h100 = kRecords + "/sm_90/bench_h100.json";
-  EXPECT_EQ(of_records({h100, "--section", "launch"}).status, 2) << "titles, and not measurements";
-  EXPECT_NE(of_records({h100, "--section", "starting kernels"}).out.find("Starting kernels"), std::string::npos);
+  EXPECT_EQ(of_records({h100, "--section", "barrier.cluster"}).status, 2) << "titles, and not subjects";
+  EXPECT_NE(of_records({h100, "--section", "barriers"}).out.find("Barriers"), std::string::npos);
 }
 
 TEST_F(CliBenchRecords, SayWhatThereIs) {
   expect_refused({"--section", "caches"},
-                 {"--section: caches; expected ", "Memory: latency", "Tall and skinny products"});
+                 {"--section: caches; expected ", "Memory: latency", "Matrix products: the model"});
   expect_refused({"--section", "caches", "--markdown", "kept.md"}, {"--section: caches"});
   EXPECT_FALSE(fs::exists(folder_ / "kept.md"));
   expect_refused({"--device", "a100"}, {"--device: a100; expected ", "NVIDIA H200, NVIDIA H100 80GB HBM3"});
@@ -212,105 +212,23 @@ TEST_F(CliBench, SingleCallsAreTimedWhereTheyAreAskedFor) {
   EXPECT_NE(list.out.find("\n  gemm.fp16.fp16\n"), std::string::npos) << list.out;
 }
 
-class CliRoofline : public CliBench {
- protected:
-  static inline const Words kTwoPoints = {"roofline", "--instr",      "roofline.fp32",
-                                          "--instr",  "roofline.mma", "--seconds",
-                                          "0.001",    "-a",           "intensity=0.125,256"};
-  Result roofline(Words more, const Wanted& wanted) const {
-    more.insert(more.begin(), kTwoPoints.begin(), kTwoPoints.end());
-    return bench(more, wanted);
-  }
-
-  /// The rows of a unit, by what tells them apart.
-  static std::map<std::string, json> rows_of(const json& document, const std::string& subject,
-                                             const std::string& axis = "device") {
-    std::map<std::string, json> rows;
-    for (const json& r : document["records"]) {
-      if (r["subject"] != subject) continue;
-      const json& value = r["axes"][axis];
-      rows.emplace(value.is_string() ? value.get<std::string>() : value.dump(), r);
-    }
-    return rows;
-  }
-  static double value(const json& record, const char* name) { return record["values"][name].get<double>(); }
-};
-
-/// GPU d is slower by a quarter d times: 500 GB/s and 8 TFLOP/s over 1 + d / 4.
-TEST_F(CliRoofline, OfAllGpusAtTheSameTimeAddsUp) {
-  const Result r = roofline({"--devices", "all", "--json", "r.json"}, {{"FAKE_GPUS", "3"}, {"FAKE_GPUS_METERED", "1"}});
-  EXPECT_EQ(r.status, 0) << r.err;
-  for (const char* subject : {"roofline.fp32", "roofline.mma"}) {
-    const auto rows = rows_of(document("r.json"), subject);
-    ASSERT_EQ(rows.size(), 4u) << subject;
-    double bytes = 0, flops = 0, watts = 0;
-    for (int d = 0; d < 3; ++d) {
-      const json& row = rows.at(std::to_string(d));
-      EXPECT_NEAR(value(row, "giga_bytes_per_second"), 500 / (1 + d / 4.0), 0.01);
-      EXPECT_NEAR(value(row, "tera_flops"), 8 / (1 + d / 4.0), 1e-3);
-      EXPECT_EQ(row["settings"]["devices"], "0,1,2");
-      bytes += value(row, "giga_bytes_per_second");
-      flops += value(row, "tera_flops");
-      watts += row["series"]["sweep_power_watts"][0].get<double>();
-    }
-    const json& all = rows.at("all");
-    EXPECT_NEAR(value(all, "giga_bytes_per_second"), bytes, 0.01);
-    EXPECT_NEAR(value(all, "tera_flops"), flops, 1e-3);
-    EXPECT_NEAR(all["series"]["sweep_power_watts"][0].get<double>(), watts, 0.01);
-    EXPECT_EQ(value(all, "devices"), 3);
-    EXPECT_EQ(all["series"]["sweep_intensity"], (json{0.125, 256.0}));
-  }
-  EXPECT_NE(r.out.find("\n  mma, 3 GPUs "), std::string::npos) << r.out;
-  const Result page = bench({"report", "r.json"});
-  EXPECT_NE(page.out.find("| mma, 3 GPUs |"), std::string::npos) << page.out;
-  EXPECT_NE(page.out.find("| mma, GPU 2 |"), std::string::npos);
-}
-
-TEST_F(CliRoofline, OfOneGpuHasNoOthers) {
-  EXPECT_EQ(roofline({"--json", "r.json"}, {{"FAKE_GPUS", "3"}}).status, 0);
-  const json records = document("r.json")["records"];
-  ASSERT_EQ(records.size(), 2u);
-  EXPECT_TRUE(records[0]["axes"].empty());
-}
-
-/// The others go on without it, and nothing is added up.
-TEST_F(CliRoofline, AGpuWithWrongResultsHoldsNobodyUp) {
-  const Result r = roofline({"--devices", "0,1", "--json", "r.json"}, {{"FAKE_GPUS", "2"}, {"FAKE_GPUS_WRONG", "1"}});
+TEST_F(CliBench, WrongResultsAreADisagreement) {
+  const Result r = barriers({"--json", "r.json"}, {{"FAKE_GPU_WRONG", "1"}});
   EXPECT_EQ(r.status, 1) << r.err;
-  const auto rows = rows_of(document("r.json"), "roofline.fp32");
-  ASSERT_EQ(rows.size(), 2u);
-  EXPECT_TRUE(rows.at("0")["values"].contains("tera_flops"));
-  EXPECT_TRUE(rows.at("1").contains("error"));
-}
-
-/// A row that one of them lacks is measured on all: it would not be at the same time.
-TEST_F(CliRoofline, RowsOfGpusThatMeasureTogetherAreTakenOverTogether) {
-  const Wanted two = {{"FAKE_GPUS", "2"}};
-  EXPECT_EQ(roofline({"--devices", "all", "--json", "r.json"}, two).status, 0);
-  json lacking = document("r.json");
-  json& records = lacking["records"];
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    if (records[i]["subject"] == "roofline.mma" && records[i]["axes"]["device"] == 1) records.erase(i--);
-  }
-  write("c.json", lacking.dump());
-  const Result r =
-      roofline({"--devices", "all", "--checkpoint", "c.json"}, {{"FAKE_GPUS", "2"}, {"FAKE_GPUS_DATE", kSecondDay}});
-  EXPECT_EQ(r.status, 0) << r.err;
-  for (const char* device : {"0", "1"}) {
-    EXPECT_EQ(rows_of(document("c.json"), "roofline.fp32").at(device).value("date", kSecondDay), kFirstDay);
-    EXPECT_EQ(rows_of(document("c.json"), "roofline.mma").at(device).value("date", kSecondDay), kSecondDay);
+  EXPECT_NE(r.err.find("8 rows had wrong results"), std::string::npos) << r.err;
+  for (const json& row : document("r.json")["records"]) {
+    EXPECT_NE(row.value("error", ""), row.value("waived", "")) << "no clusters of 16";
+    EXPECT_TRUE(row["values"].empty());
   }
 }
 
-/// The processes that mpirun starts would measure on the same GPUs. The first of them says so.
-TEST_F(CliRoofline, SeveralProcessesAreRefused) {
+/// The processes that mpirun starts would measure on the same GPU. The first of them says so.
+TEST_F(CliBench, SeveralProcessesAreRefused) {
   for (const char* rank : {"0", "1"}) {
-    const Result r = roofline({}, {{"OMPI_COMM_WORLD_RANK", rank}, {"OMPI_COMM_WORLD_SIZE", "2"}});
+    const Result r = barriers({}, {{"OMPI_COMM_WORLD_RANK", rank}, {"OMPI_COMM_WORLD_SIZE", "2"}});
     const bool is_first = std::string_view(rank) == "0";
     EXPECT_EQ(r.status, is_first ? 2 : 0);
-    EXPECT_EQ(r.err, is_first ? "tcnum: bench: OMPI_COMM_WORLD_SIZE is 2; expected one process, without mpirun: "
-                                "--devices names several GPUs\n"
-                              : "");
+    EXPECT_EQ(r.err, is_first ? "tcnum: bench: OMPI_COMM_WORLD_SIZE is 2; expected one process, without mpirun\n" : "");
     EXPECT_EQ(r.out, "");
   }
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 
 #include "bench/measure/copy/copies.hpp"
 #include "bench/measure/copy/sums.hpp"
@@ -22,13 +21,12 @@ constexpr double kClockMhz = 1000, kPins = 1e9;
 /// What is planted.
 enum class Spoiled : std::uint8_t {
   nothing,
-  word,           ///< one word of a copy is another
-  exchanged,      ///< two words of a copy are in each other's place
-  stale,          ///< a stage still has what its copy before brought
-  box,            ///< a copy brings the box beside its own
-  order,          ///< two copies of a warp arrive in each other's place
-  last,           ///< the same as word, of a launch's last copy
-  later_product,  ///< all products but the first are wrong in an element
+  word,       ///< one word of a copy is another
+  exchanged,  ///< two words of a copy are in each other's place
+  stale,      ///< a stage still has what its copy before brought
+  box,        ///< a copy brings the box beside its own
+  order,      ///< two copies of a warp arrive in each other's place
+  last,       ///< the same as word, of a launch's last copy
 };
 
 class FakeDevice final : public BareDevice {
@@ -65,23 +63,6 @@ class FakeDevice final : public BareDevice {
       }
     }
     return found;
-  }
-
-  ProductTimes product(const TiledProduct& work, unsigned launches) override {
-    ProductTimes times;
-    times.rows = std::size_t{2} * work.side;
-    times.columns = std::size_t{work.blocks} * work.side;
-    times.clock_mhz = kClockMhz;
-    times.seconds.assign(launches, (work.async ? 1e-5 : 1.25e-5) * work.rounds);
-    std::vector<float>& result = results_[{work.side, work.blocks}];
-    if (result.empty()) result = exact(work, times);
-    times.result = result;
-    if (spoiled == Spoiled::word || (spoiled == Spoiled::later_product && products_ > 2)) times.result.back() += 1;
-    ++products_;
-    return times;
-  }
-  unsigned most_product_blocks(const TiledProduct& work) override {
-    return std::min(32u, 2048 / (work.side * work.side));
   }
 
   MemoryFacts sizes = {
@@ -127,24 +108,7 @@ class FakeDevice final : public BareDevice {
     return checksum;
   }
 
-  static std::vector<float> exact(const TiledProduct& work, const ProductTimes& times) {
-    std::vector<float> result;
-    for (std::size_t row = 0; row < times.rows; ++row) {
-      for (std::size_t column = 0; column < times.columns; ++column) {
-        int total = 0;
-        for (std::size_t i = 0; i < work.k; ++i) {
-          total += static_cast<int>(product_operand(kProductSeedA, row * work.k + i)) *
-                   static_cast<int>(product_operand(kProductSeedB, i * times.columns + column));
-        }
-        result.push_back(static_cast<float>(total));
-      }
-    }
-    return result;
-  }
-
   std::vector<std::uint32_t> words_;
-  std::map<std::pair<unsigned, unsigned>, std::vector<float>> results_;
-  unsigned products_ = 0;
 };
 
 const std::vector<std::string> kFewPoints = {"from=l2", "copy_bytes=512,2048", "stages=2,4", "copy_warps=1,4"};
@@ -337,32 +301,6 @@ TEST(Copies, TimedLaunchesAreCheckedAtTheirEnds) {
   EXPECT_NO_THROW(check_copies(work, device.copy(work, 1), sums, 1));
 }
 
-// --- Products
-
-TEST(TiledProducts, AreComparedAndTheirGainSaid) {
-  FakeDevice device;
-  const auto records = measure("tiled product", device, {"product of 32x32 threads"}, {"product_blocks=1,4"});
-  ASSERT_EQ(records.size(), 2u);
-  EXPECT_EQ(records[0].error + records[0].waived, "");
-  EXPECT_NEAR(*records[0].number("gain_percent"), 25, 1e-9);
-  EXPECT_NEAR(*records[0].number("giga_flops"), 2.0 * 64 * 32 * 4096 / 1.25e-5 * 1e-9, 0.01);
-  EXPECT_EQ(records[1].waived, "2 blocks of 1024 threads fit on an SM");
-}
-
-TEST(TiledProducts, WrongOnesAreErrorsWithoutNumbers) {
-  FakeDevice device;
-  device.spoiled = Spoiled::word;
-  const std::vector<std::string> one = {"product_blocks=1"};
-  auto records = measure("tiled product", device, {"product of 8x8 threads"}, one);
-  EXPECT_NE(records[0].error.find("in row 15, column 7"), std::string::npos) << records[0].error;
-  EXPECT_TRUE(records[0].values.empty());
-  FakeDevice later;
-  later.spoiled = Spoiled::later_product;
-  records = measure("tiled product", later, {"product of 8x8 threads"}, one);
-  EXPECT_NE(records[0].error, "");
-  EXPECT_THROW(check_product({}, {}, 1), WrongResult);
-}
-
 // --- All of them
 
 TEST(CopyMeasurements, AreWaivedWhereTheyCannotBe) {
@@ -375,7 +313,6 @@ TEST(CopyMeasurements, AreWaivedWhereTheyCannotBe) {
   EXPECT_EQ(why("copy latency", "latency of cp.async.bulk.tensor.3d", ArchId::sm_80),
             "cp.async.bulk.tensor.3d needs sm_90");
   EXPECT_NE(why("copies", "cp.async.bulk.tensor.2d.multicast of 2", ArchId::sm_120), "");
-  EXPECT_EQ(why("tiled product", "product of 8x8 threads", ArchId::sm_75), "cp.async needs sm_80");
   device.sizes.global_bytes = 0;
   EXPECT_EQ(why("copies", "cp.async", ArchId::sm_90), "its buffer does not fit in the device's memory");
 }

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "bench/device/timing_layout.hpp"
-#include "bench/measure/block_sweep.hpp"
 #include "bench/measure/dpx.hpp"
 #include "bench/measure/dpx_functions.hpp"
 #include "bench/measure/lane_sweep.hpp"
@@ -93,30 +92,6 @@ TEST(Dpx, IsAsItsNameSays) {
   }
 }
 
-/// What holds of every maximum and minimum, whoever computes it.
-TEST(Dpx, HasThePropertiesOfExtremes) {
-  const DpxOperands o = dpx_check_operands(2);
-  for (std::size_t i = 0; i < o.a.size(); ++i) {
-    const std::uint32_t a = o.a[i], b = o.b[i], c = o.c[i];
-    for (const std::string type : {"s32", "u32", "s16x2", "u16x2"}) {
-      EXPECT_EQ(value("__vimax3_" + type, ~a, ~b, ~c), ~value("__vimin3_" + type, a, b, c));
-      EXPECT_EQ(value("__vimax3_" + type, a, b, c), value("__vimax3_" + type, c, a, b));
-      EXPECT_EQ(value("__vibmax_" + type, a, b) + value("__vibmin_" + type, a, b), a + b);
-    }
-    for (const DpxFunction& f : dpx_functions()) {
-      const std::uint32_t high = 0xffff0000u;
-      if (f.parts() == 2) {
-        EXPECT_EQ(evaluate(f, a, b, c).value & high, evaluate(f, a & high, b & high, c & high).value & high) << f.name;
-        EXPECT_EQ(evaluate(f, a, b, c).value & ~high, evaluate(f, a & ~high, b & ~high, c & ~high).value & ~high);
-      }
-      const std::uint32_t signs = f.parts() == 2 ? 0x80008000u : 0x80000000u;
-      if (f.relu) {
-        EXPECT_EQ(evaluate(f, a, b, c).value & signs, 0u) << f.name;
-      }
-    }
-  }
-}
-
 TEST(Dpx, EachPublishedOneIsOfTheTable) {
   for (const PublishedDpx& p : published_dpx()) EXPECT_NO_THROW(function(std::string(p.function)));
 }
@@ -192,7 +167,7 @@ std::vector<Record> measure(FakeDevice& device, const std::vector<std::string>& 
   return bench::measure("dpx", device, functions, {"ilp=1,8", "warps=1,32"});
 }
 
-TEST(DpxMeasurement, FindsLatencyThroughputAndSteps) {
+TEST(DpxMeasurement, FindsLatencyAndThroughput) {
   FakeDevice device;
   const auto records = measure(device, {"__viaddmax_s16x2_relu", "__vimin_s32_relu", "__vimax3_u32", "__vibmin_u16x2"});
   ASSERT_EQ(records.size(), 4u);
@@ -204,8 +179,7 @@ TEST(DpxMeasurement, FindsLatencyThroughputAndSteps) {
     const int parts = i == 1 ? 1 : 2;
     EXPECT_EQ(r.number("results_per_clock"), 64 * parts);
     EXPECT_EQ(r.number("giga_results"), 4 * 64 * parts) << "four SMs at 1 GHz";
-    EXPECT_EQ(r.number("blocks_per_step"), 4);
-    EXPECT_EQ(*r.numbers("step_blocks"), (std::vector<double>{5, 9, 13}));
+    EXPECT_EQ(r.numbers("grid_blocks")->back(), 16);
   }
   EXPECT_NE(records[2].waived, "");
 }
@@ -234,19 +208,6 @@ TEST(DpxMeasurement, SumsNeverComeToRest) {
     device.run(work, 1);
     EXPECT_FALSE(device.result() == last) << f.name;
   }
-}
-
-TEST(BlockSweep, FindsStepsAndNoSlopes) {
-  const BlockSweep stairs = sweep_blocks(132, 3, [](unsigned blocks) { return 1.0 + (blocks - 1) / 132; });
-  EXPECT_EQ(stairs.steps, (std::vector<unsigned>{133, 265}));
-  EXPECT_EQ(step_period(stairs.steps), 132u);
-  EXPECT_LT(stairs.points.size(), 40u);
-  EXPECT_TRUE(std::ranges::is_sorted(stairs.points, {}, &BlockSweep::Point::blocks));
-  const BlockSweep slope = sweep_blocks(132, 3, [](unsigned blocks) { return 1.0 + blocks / 20.0; });
-  EXPECT_TRUE(slope.steps.empty());
-  EXPECT_EQ(step_period({}), std::nullopt);
-  EXPECT_EQ(step_period({133, 266}), std::nullopt);
-  EXPECT_EQ(sweep_blocks(1, 2, [](unsigned blocks) { return 1.0 * blocks; }).steps, (std::vector<unsigned>{2}));
 }
 
 TEST(Sass, OfFunctionsIsCountedByTheCall) {

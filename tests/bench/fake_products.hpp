@@ -26,7 +26,7 @@ class FakeProducts final : public bench::BareDevice {
     std::size_t first_call = 0;
   };
 
-  void load_codes(FormatId, std::span<const std::byte> codes) override { codes_.assign(codes.begin(), codes.end()); }
+  void load_codes(std::span<const std::byte> codes) override { codes_.assign(codes.begin(), codes.end()); }
 
   GemmTimes multiply(const GemmWork& work) override {
     if (!work.tile && !has_library) throw UnavailableError("there is no libcublasLt.so");

@@ -39,7 +39,7 @@ TEST(EveryMeasurement, HasSubjectsAndAxes) {
       }
     }
   }
-  for (const char* name : {"mma", "skinny", "copies", "roofline"}) {
+  for (const char* name : {"mma", "latency", "copies", "roofline"}) {
     EXPECT_TRUE(measurement(name).subjects(ArchId::gfx942).empty()) << name;
   }
   EXPECT_FALSE(measurement("mma").by_default("mma.m16n8k32.s32.s8.u8.s32"));
@@ -82,7 +82,6 @@ TEST_P(EveryRecord, ReadsBackFromJson) {
   const Document back = document_from_json(nlohmann::ordered_json::parse(text), "x.json");
   EXPECT_EQ(back.records, document_.records);
   EXPECT_EQ(json_text(back), text);
-  EXPECT_EQ(std::ranges::count(csv_text(document_), '\n'), static_cast<std::ptrdiff_t>(document_.records.size()) + 1);
 }
 
 TEST_P(EveryRecord, IsInTablesAndInARunsToo) {
@@ -116,7 +115,7 @@ TEST(RecordOfTheH200, GivesThesePages) {
   std::ifstream expected(TCNUM_SOURCE_DIR "/tests/bench/h200_report.txt");
   int count = 0;
   for (std::string line; std::getline(expected, line); ++count) EXPECT_TRUE(lines.contains(line)) << line;
-  EXPECT_GT(count, 200);
+  EXPECT_GT(count, 160);
 }
 
 /// Rows that are not what a measurement writes, but whose fields all have their types.

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -120,7 +119,6 @@ class FakeDevice final : public BareDevice {
     sizes.global_bytes = std::size_t{256} << 20;
     sizes.l2_bytes = std::size_t{1} << 20;
     sizes.shared_bytes = 96 << 10;
-    sizes.host_bytes = std::size_t{16} << 20;
     sizes.dram_bytes_per_second = 1e12;
   }
   std::optional<double> temperature_celsius() const override { return celsius; }
@@ -128,6 +126,8 @@ class FakeDevice final : public BareDevice {
   std::optional<double> celsius = 40;
 
   void fill(std::size_t bytes, std::uint32_t seed) override {
+    seed_ = seed;
+    rooflines_.clear();
     words_.resize(bytes / 4);
     for (std::size_t i = 0; i < words_.size(); ++i) words_[i] = memory_word(seed, i);
   }
@@ -138,24 +138,6 @@ class FakeDevice final : public BareDevice {
     EXPECT_LE(work.order.size() * 8, work.bytes);
     const std::size_t end = (work.warm_hops + work.hops) % work.order.size();
     return {{{cycles(work) * work.hops}, 1500}, work.order[end] + (spoil ? 8 : 0)};
-  }
-
-  GatherTimes gather(const GatherWork& work) override {
-    EXPECT_EQ(work.offsets.size(), std::size_t{kGathered} * kGatherThreads);
-    GatherTimes times{{{gather_cycles(work) * work.rounds}, 1500}, {}};
-    for (std::size_t block = 0; block < kSms; ++block) {
-      for (std::size_t thread = 0; thread < kGatherThreads; ++thread) {
-        std::uint32_t x = 0, checksum = 0;
-        for (std::size_t place = 0; place < kGathered; ++place) {
-          const std::size_t word = work.offsets[place * kGatherThreads + thread] / 4;
-          for (std::size_t w = 0; w < work.width / 4; ++w) x ^= words_.at(word + w);
-        }
-        for (unsigned round = 0; round <= work.rounds; ++round) checksum = (checksum ^ x) * 0x9e3779b1U;
-        times.checksums.push_back(checksum);
-      }
-    }
-    if (spoil) times.checksums[77] ^= 1;
-    return times;
   }
 
   ReadTimes read(const ReadWork& work) override {
@@ -192,7 +174,7 @@ class FakeDevice final : public BareDevice {
     const double flops = roofline_intensity(work) * static_cast<double>(work.bytes);
     const double seconds = std::max(static_cast<double>(work.bytes) / 500e9, flops / 8e12);
     const auto [known, is_new] = rooflines_.try_emplace({work.unit, work.reads, work.turns}, 0);
-    if (is_new) known->second = roofline_sum(work);
+    if (is_new) known->second = RooflineWords(4 * words_.size(), seed_, 1).checksum(work, 1);
     return {{{1}, 1500, std::vector<double>(launches, seconds)}, known->second + (spoil ? 1 : 0)};
   }
 
@@ -208,32 +190,6 @@ class FakeDevice final : public BareDevice {
     return {std::vector<double>(launches, 1e-3 / std::min(work.blocks, 16u)), known->second + (spoil ? 1 : 0)};
   }
 
-  HostCopyTimes copy_host(const HostCopy& work) override {
-    const auto sum = [&](std::uint32_t seed) {
-      std::uint64_t all = 0;
-      for (std::uint64_t i = 0; i < work.bytes / 4; ++i) {
-        all += (std::uint64_t{memory_word(seed, i)} << (i % 2 * 32)) * (i / 2 * 2 + 1);
-      }
-      return all;
-    };
-    const double rate = work.pinned ? 50e9 : 10e9;
-    return {std::vector<double>(work.samples, work.copies * (5e-6 + static_cast<double>(work.bytes) / rate)),
-            work.to_device ? sum(kToDeviceSeed) + (spoil ? 1 : 0) : 0,
-            work.from_device ? sum(kFromDeviceSeed) + (spoil ? 1 : 0) : 0};
-  }
-
-  ManagedTimes managed_triad(std::size_t elements, unsigned times) override {
-    ManagedTimes managed{std::vector<double>(times, 1e-3), spoil ? 1U : 0U};
-    managed.seconds[0] = 1;
-    managed_elements.push_back(elements);
-    const std::vector<double> result = results({"triad", elements, 1});
-    for (std::size_t i = 0; i < result.size(); ++i) {
-      managed.checksum += std::bit_cast<std::uint64_t>(result[i]) * (2 * i + 1);
-    }
-    return managed;
-  }
-
-  std::vector<std::size_t> managed_elements;
   std::vector<ReadWork> works;  ///< of reads
 
   static constexpr std::size_t kSms = 3;
@@ -244,10 +200,6 @@ class FakeDevice final : public BareDevice {
     return work.memory == Memory::shared
                ? 23
                : latency_of({{64 * kKibi, 33}, {1 * kMebi, 250}, {1e12, 600}}, static_cast<double>(work.bytes));
-  };
-  std::function<double(const GatherWork&)> gather_cycles = [](const GatherWork& work) {
-    const double stride = (work.offsets[1] - work.offsets[0]) / work.width;
-    return kGathered * kGatherThreads * work.width / 128.0 * stride;
   };
   /// Of a round. So many that few rounds are enough.
   std::function<double(const ReadWork&)> read_cycles = [](const ReadWork& work) {
@@ -277,96 +229,12 @@ class FakeDevice final : public BareDevice {
     }
     return result;
   }
-  std::uint64_t roofline_sum(const RooflineWork& work) const;
 
   std::vector<std::uint32_t> words_;
+  std::uint32_t seed_ = 0;
   std::map<std::tuple<RooflineUnit, unsigned, unsigned>, std::uint64_t> rooflines_;
   std::map<std::string, std::uint64_t> sums_;  ///< of a stream's results
 };
-
-std::uint32_t bits_of(RooflineUnit unit, double value) {
-  if (unit == RooflineUnit::fp64) {
-    const auto bits = std::bit_cast<std::uint64_t>(value);
-    return static_cast<std::uint32_t>(bits >> 32) ^ static_cast<std::uint32_t>(bits);
-  }
-  return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-}
-
-/// An fp16 code's number and, of whole numbers other than zero, the other way round.
-double of_half(std::uint32_t code) {
-  return std::ldexp(1024 + (code & 0x3ff), static_cast<int>(code >> 10 & 0x1f) - 25) * (code >> 15 == 0 ? 1 : -1);
-}
-std::uint32_t to_half(double value) {
-  const int exponent = std::ilogb(value);
-  const auto fraction = static_cast<std::uint32_t>(std::ldexp(std::abs(value), 10 - exponent)) - 1024;
-  return fraction | static_cast<std::uint32_t>(exponent + 15) << 10 | (value < 0 ? 0x8000U : 0U);
-}
-
-using Lanes = std::array<std::uint32_t, 32>;
-
-/// A lane's accumulators after an mma.m16n8k16 for each turn; fragments are those of PTX's pictures.
-std::vector<std::uint32_t> mma_results(const Lanes& words, std::size_t lane, unsigned turns) {
-  double a[16][16], b[16][8];
-  for (std::size_t each = 0; each < words.size(); ++each) {
-    const std::size_t group = each / 4, pair = each % 4 * 2;
-    for (unsigned half = 0; half < 2; ++half) {
-      for (unsigned i = 0; i < 4; ++i) {
-        a[group + i % 2 * 8][pair + half + i / 2 * 8] = of_half(roofline_a(words[each], i) >> 16 * half & 0xffff);
-      }
-      for (unsigned i = 0; i < 2; ++i) {
-        b[pair + half + i * 8][group] = of_half(roofline_b(words[each], i) >> 16 * half & 0xffff);
-      }
-    }
-  }
-  std::vector<std::uint32_t> results;
-  for (std::size_t i = 0; i < 4; ++i) {
-    double product = 0, d = 0;
-    for (std::size_t k = 0; k < 16; ++k) product += a[lane / 4 + i / 2 * 8][k] * b[k][lane % 4 * 2 + i % 2];
-    for (unsigned t = 0; t < turns; ++t) d += product;
-    results.push_back(bits_of(RooflineUnit::fp32, d));
-  }
-  return results;
-}
-
-std::vector<std::uint32_t> number_results(RooflineUnit unit, std::uint32_t words, unsigned turns) {
-  const bool is_half = unit == RooflineUnit::fp16;
-  std::vector<std::uint32_t> results;
-  for (unsigned r = 0; r < (is_half ? 8U : 4U); ++r) {
-    const std::uint32_t rotated = r == 0 ? words : words << 4 * r | words >> (32 - 4 * r);
-    double x[2], y[2];
-    for (unsigned p = 0; p < 2; ++p) {
-      x[p] = 256 + (rotated >> 16 * p & 0xff);
-      y[p] = 256 + (rotated >> (16 * p + 8) & 0xff);
-      for (unsigned t = 0; t < turns; ++t) {
-        x[p] = std::fma(y[p], 1, x[p]);
-        y[p] = std::fma(x[p], -1, y[p]);
-      }
-    }
-    results.push_back(is_half ? to_half(x[0]) | to_half(x[1]) << 16 : bits_of(unit, x[0]));
-    results.push_back(is_half ? to_half(y[0]) | to_half(y[1]) << 16 : bits_of(unit, y[0]));
-  }
-  return results;
-}
-
-/// Every turn is taken.
-std::uint64_t FakeDevice::roofline_sum(const RooflineWork& work) const {
-  std::uint64_t sum = 0;
-  const std::size_t words_of_step = work.reads * kRooflineTileBytes / 4;
-  for (std::size_t step = 0; step < work.bytes / 4 / words_of_step; ++step) {
-    Lanes words{};
-    for (std::size_t i = 0; i < words_of_step; ++i) words[i / 4 % 32] ^= words_.at(step * words_of_step + i);
-    for (std::size_t lane = 0; lane < words.size(); ++lane) {
-      std::uint32_t checksum = 0;
-      for (std::uint32_t result : work.unit == RooflineUnit::tensor
-                                      ? mma_results(words, lane, work.turns)
-                                      : number_results(work.unit, words[lane], work.turns)) {
-        checksum = (checksum ^ (result << 7 | result >> 25)) * 0x9e3779b1U;
-      }
-      sum += checksum * (2 * (std::uint64_t{step} * 32 + lane) + 1);
-    }
-  }
-  return sum;
-}
 
 TEST(MemoryLatency, FindsTheLevelsAndNamesThem) {
   FakeDevice device;
@@ -408,17 +276,6 @@ TEST(MemoryLatency, OfSharedMemory) {
   EXPECT_EQ(records[0].number("shared_latency_cycles"), 23);
   EXPECT_EQ(records[1].number("shared_latency_cycles"), 29);
   EXPECT_EQ(records[0].numbers("sweep_bytes")->back(), 96 << 10);
-}
-
-TEST(MemoryStrides, HaveAllOfThem) {
-  FakeDevice device;
-  const auto records = measure("strides", device, {"strides.l1"});
-  ASSERT_EQ(records.size(), 2u);
-  for (const Record& r : records) {
-    EXPECT_EQ(r.error + r.waived, "");
-    EXPECT_EQ(r.number("bytes_per_clock"), 128);
-    EXPECT_EQ(r.number("bytes_per_clock_min"), 1);
-  }
 }
 
 TEST(MemoryBandwidth, TakesTheBestSizeOfEachLevel) {
@@ -585,22 +442,6 @@ TEST(Roofline, SumsTellTurnsAndWordsApart) {
   }
 }
 
-/// The most turns that are taken, against each of them.
-TEST(Roofline, SumsOfManyTurns) {
-  FakeDevice device;
-  const std::size_t bytes = kRooflineTileBytes;
-  device.fill(bytes, 1);
-  const RooflineWords words(bytes, 1, 1);
-  for (const auto& [unit, turns] : {std::pair{RooflineUnit::fp16, 256U},
-                                    {RooflineUnit::fp32, 1024U},
-                                    {RooflineUnit::fp64, 1024U},
-                                    {RooflineUnit::tensor, 128U}}) {
-    const RooflineWork work{.unit = unit, .bytes = bytes, .turns = turns};
-    EXPECT_EQ(roofline_intensity(work), 256);
-    EXPECT_EQ(device.roofline(work, 1).checksum, words.checksum(work, 1));
-  }
-}
-
 TEST(Roofline, TensorCoresNeedTheirInstruction) {
   FakeDevice device;
   device.sizes.l2_bytes = 1 << 16;  // no more to check than this takes
@@ -611,38 +452,10 @@ TEST(Roofline, TensorCoresNeedTheirInstruction) {
   EXPECT_NE(records[3].waived.find("sm_80"), std::string::npos);
 }
 
-TEST(MemoryOfTheHost, CopiesAreAStartAndARate) {
-  FakeDevice device;
-  for (const auto& [subject, rate] : {std::pair("host.pinned.to_device", 50.0),
-                                      {"host.pageable.from_device", 10.0},
-                                      {"host.pinned.both_ways", 100.0}}) {
-    const Record r = measure_one("host", device, subject);
-    EXPECT_NEAR(*r.number("fit_giga_bytes_per_second"), rate, rate * 1e-3) << subject;
-    EXPECT_NEAR(*r.number("fit_start_us"), 5, 0.01) << subject;
-    EXPECT_NEAR(*r.number("least_us"), 5, 0.2) << subject;
-    EXPECT_EQ(r.numbers("sweep_bytes")->front(), 1024);
-    EXPECT_EQ(r.numbers("sweep_bytes")->back(), 4 << 20) << "a quarter of the host's memory";
-  }
-}
-
-TEST(MemoryOfTheHost, ManagedMemoryGoesBeyondTheDevicesOnlyWhenAsked) {
-  FakeDevice device;
-  const Record r = measure_one("host", device, "host.managed.triad");
-  EXPECT_EQ(device.managed_elements, (std::vector<std::size_t>{(4 << 20) / 24 / kStreamElements * kStreamElements}));
-  EXPECT_NEAR(*r.number("giga_bytes_per_second") / *r.number("first_giga_bytes_per_second"), 1000, 0.1);
-  EXPECT_FALSE(r.find("oversubscribed_giga_bytes_per_second"));
-
-  Settings settings = quick();
-  settings.oversubscribe = true;
-  const auto records = measure("host", device, {"host.managed.triad"}, {}, ArchId::sm_90, settings);
-  EXPECT_NE(records.at(0).waived.find("--oversubscribe"), std::string::npos);
-  EXPECT_EQ(device.managed_elements.size(), 1u) << "nothing ran";
-}
-
 TEST(Memory, WrongResultsAreErrorsWithoutNumbers) {
   FakeDevice device;
   device.spoil = true;
-  for (const std::string m : {"latency", "strides", "bandwidth", "streams", "host", "roofline"}) {
+  for (const std::string m : {"latency", "bandwidth", "streams", "roofline"}) {
     for (const std::string& subject : measurement(m).subjects(ArchId::sm_90)) {
       for (const Record& r : measure(m, device, {subject})) {
         EXPECT_NE(r.error, "") << subject;

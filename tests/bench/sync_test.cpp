@@ -8,7 +8,6 @@
 #include <map>
 #include <numeric>
 
-#include "bench/measure/report/plot.hpp"
 #include "bench/measure/sync.hpp"
 #include "fake_device.hpp"
 
@@ -82,31 +81,10 @@ class FakeDevice final : public BareDevice {
     return times;
   }
 
-  bool has_room(const HistogramWork& work) override { return work.bins / work.cluster <= kBlockBins; }
-
-  HistogramTimes histogram(const HistogramWork& work, unsigned launches) override {
-    const double giga_elements = (100.0 + work.threads / 128.0 + std::countr_zero(work.bins)) / work.cluster;
-    const double elements = double{kHistogramStretches} * kStretchElements * work.rounds;
-    HistogramTimes times{std::vector<double>(launches, elements * 1e-9 / giga_elements), kBlocks, 1000, {}};
-    const unsigned own_bins = work.bins / work.cluster;
-    std::vector<std::vector<std::uint32_t>> blocks(work.cluster, std::vector<std::uint32_t>(own_bins));
-    for (std::uint32_t stretch = 0; stretch < kHistogramStretches; ++stretch) {
-      std::uint32_t element = first_element(stretch);
-      for (unsigned i = 0; i < kStretchElements; ++i) {
-        const auto bin = static_cast<unsigned>(std::uint64_t{element} * work.bins >> 32);
-        blocks[bin / own_bins][bin % own_bins] += work.rounds;
-        element = next_element(element);
-      }
-    }
-    for (const auto& block : blocks) times.counts.insert(times.counts.end(), block.begin(), block.end());
-    if (spoil_word) --times.counts.back();
-    return times;
-  }
-
   bool spoil_word = false, spoil_given = false;
 
  private:
-  static constexpr unsigned kBlocks = 4, kBlockBins = 2048;
+  static constexpr unsigned kBlocks = 4;
 
   static std::size_t word_of(const AtomicWork& work, std::size_t thread) {
     const std::size_t block = thread / work.threads, own = thread % work.threads;
@@ -232,76 +210,6 @@ TEST(Clusters, WrongOnesAreErrors) {
   EXPECT_NE(measure("clusters", device, {"ring"}, {"blocks=4"})[0].error.find("a ring of 4"), std::string::npos);
 }
 
-TEST(Histogram, OverBinsAndClusters) {
-  FakeDevice device;
-  const auto records =
-      measure("histogram", device, {"histogram"}, {"cluster=1,4,8", "bins=256,2048,4096", "histogram_threads=128,256"});
-  ASSERT_EQ(records.size(), 3u);
-  const Record &alone = records[0], &four = records[1];
-  EXPECT_EQ(alone.error + alone.waived + four.error + four.waived, "");
-  EXPECT_EQ(*alone.numbers("sweep_bins"), (std::vector<double>{256, 256, 2048, 2048})) << "one block has no more";
-  EXPECT_EQ(*four.numbers("sweep_bins"), (std::vector<double>{256, 256, 2048, 2048, 4096, 4096}));
-  EXPECT_EQ(*four.numbers("sweep_threads"), (std::vector<double>{128, 256, 128, 256, 128, 256}));
-  EXPECT_NEAR(alone.number("giga_elements_per_second").value(), 100 + 2 + 11, 1e-3);
-  EXPECT_NEAR(alone.number("elements_per_clock").value(), 113.0 / 4, 1e-3) << "at 1000 MHz";
-  EXPECT_NEAR(four.number("giga_elements_per_second").value(), (100 + 2 + 12) / 4.0, 1e-3);
-  EXPECT_EQ(four.number("best_bins"), 4096);
-  EXPECT_EQ(four.number("best_threads"), 256);
-  EXPECT_EQ(alone.number("most_bins"), 2048);
-  EXPECT_NE(records[2].waived.find("at most 4"), std::string::npos);
-
-  const auto too_many = measure("histogram", device, {"histogram"}, {"cluster=2", "bins=8192"});
-  EXPECT_NE(too_many[0].waived.find("no room"), std::string::npos);
-}
-
-TEST(Histogram, WrongCountsAreErrors) {
-  FakeDevice device;
-  HistogramWork work{512, 2, 128, 3};
-  HistogramTimes times = device.histogram(work, 1);
-  EXPECT_NO_THROW(check_histogram(work, times));
-  ++times.counts[0], --times.counts[1];
-  EXPECT_THROW(check_histogram(work, times), WrongResult) << "two that make up for each other";
-  EXPECT_THROW(check_histogram(work, {}), WrongResult);
-  device.spoil_word = true;
-  const auto records = measure("histogram", device, {"histogram"}, {"cluster=2", "bins=512"});
-  EXPECT_NE(records[0].error.find("bin 511"), std::string::npos) << records[0].error;
-}
-
-/// Of bins as of a fair die: no bin has far more elements than another, which would make its word a bottleneck.
-TEST(Histogram, ElementsAreSpreadEvenly) {
-  constexpr unsigned kBins = 256;
-  std::vector<double> counts(kBins);
-  for (std::uint32_t stretch = 0; stretch < kHistogramStretches; ++stretch) {
-    std::uint32_t element = first_element(stretch);
-    for (unsigned i = 0; i < kStretchElements; ++i, element = next_element(element)) ++counts[element >> 24];
-  }
-  const double mean = double{kHistogramStretches} * kStretchElements / kBins;
-  const auto [least, most] = std::ranges::minmax(counts);
-  const double five_deviations = 5 * std::sqrt(mean);
-  EXPECT_GT(least, mean - five_deviations);
-  EXPECT_LT(most, mean + five_deviations);
-}
-
-/// The 32 lanes of a warp have neighbouring stretches: at each step, their elements are in bins as if drawn at random.
-TEST(Histogram, LanesAreInDifferentBins) {
-  constexpr unsigned kLanes = 32, kShift = 32 - 8, kBins = 256, kWarps = 1024;
-  std::uint64_t different = 0;
-  for (std::uint32_t warp = 0; warp < kWarps; ++warp) {
-    std::vector<std::uint32_t> elements(kLanes);
-    for (unsigned lane = 0; lane < kLanes; ++lane) elements[lane] = first_element(warp * kLanes + lane);
-    for (unsigned i = 0; i < kStretchElements; ++i) {
-      std::vector<bool> taken(kBins);
-      for (std::uint32_t& element : elements) {
-        different += taken[element >> kShift] ? 0 : 1;
-        taken[element >> kShift] = true;
-        element = next_element(element);
-      }
-    }
-  }
-  const double expected = kBins * (1 - std::pow(1 - 1.0 / kBins, kLanes));
-  EXPECT_NEAR(static_cast<double>(different) / (kWarps * kStretchElements), expected, 0.01 * expected);
-}
-
 /// Hops go through every node before they come back, and do not end where they began.
 TEST(Clusters, NodesAreOneCycle) {
   std::vector<bool> seen(kClusterNodes);
@@ -313,15 +221,6 @@ TEST(Clusters, NodesAreOneCycle) {
   }
   EXPECT_EQ(at, 0u);
   EXPECT_NE(kClusterHops % kClusterNodes, 0u);
-}
-
-TEST(HeatMap, IsDrawnOrEmpty) {
-  const std::string map = svg_heat_map({"T", "x", "y", 2, {1, 2, 3, 4}});
-  EXPECT_NE(map.find("rgb(255,255,255)"), std::string::npos) << "the least";
-  EXPECT_NE(map.find("rgb(77,77,255)"), std::string::npos) << "the largest";
-  EXPECT_EQ(svg_heat_map({}), "");
-  EXPECT_EQ(svg_heat_map({"T", "x", "y", 2, {1, 2, 3}}), "");
-  EXPECT_EQ(svg_heat_map({"T", "x", "y", 1, {NAN}}), "");
 }
 
 }  // namespace

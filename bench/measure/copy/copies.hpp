@@ -1,4 +1,4 @@
-// Copies from global to shared memory, each way that there is, and the matrix product that shows what they are for.
+// Copies from global to shared memory, each way that there is.
 #pragma once
 
 #include <array>
@@ -14,8 +14,6 @@ namespace tcnum::bench {
 Measurement copy_latency_measurement();
 /// Bytes a second that rings of copies bring, by the size of a copy and the bytes under way.
 Measurement copies_measurement();
-/// A product through tiles in shared memory: loads and stores against cp.async.
-Measurement tiled_product_measurement();
 
 /// A way to copy, under PTX's name.
 struct NamedMethod {

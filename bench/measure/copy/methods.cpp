@@ -33,9 +33,7 @@ Measurement measurement_of_methods(std::string name, const char* meaning, std::s
           }};
 }
 
-std::vector<Measurement> copy_measurements() {
-  return {copy_latency_measurement(), copies_measurement(), tiled_product_measurement()};
-}
+std::vector<Measurement> copy_measurements() { return {copy_latency_measurement(), copies_measurement()}; }
 
 void no_such_size() { throw UnavailableError("none of these sizes is one that such a copy can have"); }
 

@@ -97,26 +97,4 @@ void check_latencies(const CopyLatencyWork& work, const CopyLatencies& found, st
   }
 }
 
-void check_product(const TiledProduct& work, const ProductTimes& times, unsigned threads) {
-  if (times.rows == 0 || times.columns == 0 || times.result.size() != times.rows * times.columns) {
-    throw WrongResult(fmt::format("a product of {} elements; expected {} rows of {}", times.result.size(), times.rows,
-                                  times.columns));
-  }
-  std::vector<float> b(std::size_t{work.k} * times.columns);
-  for (std::size_t i = 0; i < b.size(); ++i) b[i] = product_operand(kProductSeedB, i);
-  in_parallel(times.rows, threads, [&](std::size_t row) {
-    std::vector<float> sums(times.columns);  // whole numbers: exact in any order
-    for (std::size_t i = 0; i < work.k; ++i) {
-      const float a = product_operand(kProductSeedA, row * work.k + i);
-      for (std::size_t column = 0; column < times.columns; ++column) sums[column] += a * b[i * times.columns + column];
-    }
-    for (std::size_t column = 0; column < times.columns; ++column) {
-      const float found = times.result[row * times.columns + column];
-      if (found == sums[column]) continue;
-      throw WrongResult(fmt::format("a product of tiles of {} has {} in row {}, column {}; expected {}", work.side,
-                                    found, row, column, sums[column]));
-    }
-  });
-}
-
 }  // namespace tcnum::bench

@@ -17,7 +17,5 @@ std::vector<std::uint32_t> box_sums(const BoxLayout& layout, std::uint32_t seed,
 void check_copies(const CopyWork& work, const CopyTimes& times, const std::vector<std::uint32_t>& sums,
                   unsigned threads);
 void check_latencies(const CopyLatencyWork& work, const CopyLatencies& found, std::uint32_t seed);
-/// Throws WrongResult if an element of a product is not the sum of its products.
-void check_product(const TiledProduct& work, const ProductTimes& times, unsigned threads);
 
 }  // namespace tcnum::bench

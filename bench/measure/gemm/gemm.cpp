@@ -10,9 +10,7 @@
 
 #include "bench/measure/measurements.hpp"
 #include "bench/measure/operands.hpp"
-#include "linear.hpp"
 #include "shapes.hpp"
-#include "skinny.hpp"
 #include "src/questions/random_numbers.hpp"
 #include "tcnum/gemm.hpp"
 
@@ -165,7 +163,7 @@ void measure_products(const Row& row, Calls calls) {
   auto& loaded = row.shared<LoadedCodes>();
   if (loaded.subject != row.record.subject) {
     loaded = {row.record.subject, gemm_codes(formats.operands, row.settings.seed)};
-    row.device.load_codes(formats.operands, loaded.codes);
+    row.device.load_codes(loaded.codes);
   }
   const GemmTile* const tile = find_tile(kernel);
   Points products{"m", "n", "k", "microseconds", "spread_percent"};
@@ -243,8 +241,7 @@ Measurement gemm_measurement(Calls calls) {
 }
 
 std::vector<Measurement> product_measurements() {
-  return {gemm_measurement(Calls::in_bursts), gemm_measurement(Calls::single), skinny_measurement(),
-          linear_measurement(), transformer_measurement()};
+  return {gemm_measurement(Calls::in_bursts), gemm_measurement(Calls::single)};
 }
 
 }  // namespace tcnum::bench

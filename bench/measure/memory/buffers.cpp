@@ -21,12 +21,6 @@ std::size_t below(std::uint32_t random, std::size_t end) {
   return static_cast<std::size_t>((std::uint64_t{random} * end) >> 32);
 }
 
-std::uint32_t after_rounds(std::uint32_t words, unsigned rounds) {
-  std::uint32_t checksum = 0;
-  for (unsigned i = 0; i < rounds; ++i) checksum = next_checksum(checksum, words);
-  return checksum;
-}
-
 struct StreamRow {
   std::string_view name;
   double bytes;                              ///< of an element: read and written
@@ -67,17 +61,6 @@ std::vector<std::uint64_t> random_cycle(std::size_t bytes, std::size_t piece_byt
     at = next[at];
   }
   return order;
-}
-
-std::vector<std::uint32_t> expected_checksums(const GatherWork& work, std::uint32_t seed) {
-  std::vector<std::uint32_t> checksums(kGatherThreads);
-  for (std::size_t i = 0; i < work.offsets.size(); ++i) {
-    for (std::size_t w = 0; w < work.width / sizeof(std::uint32_t); ++w) {
-      checksums[i % kGatherThreads] ^= memory_word(seed, work.offsets[i] / sizeof(std::uint32_t) + w);
-    }
-  }
-  for (std::uint32_t& checksum : checksums) checksum = after_rounds(checksum, work.rounds + 1);
-  return checksums;
 }
 
 std::uint64_t expected_checksum(const StreamWork& work, unsigned threads) {

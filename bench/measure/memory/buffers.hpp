@@ -16,9 +16,6 @@ std::vector<std::uint64_t> random_cycle(std::size_t bytes, std::size_t piece_byt
 inline constexpr std::size_t kLineBytes = 128;
 inline constexpr std::size_t kPageBytes = std::size_t{2} << 20;  ///< what cudaMalloc maps at once
 
-/// Checksums of each thread of a block, of a buffer filled with that seed.
-std::vector<std::uint32_t> expected_checksums(const GatherWork& work, std::uint32_t seed);
-
 /// Of all results of a stream.
 std::uint64_t expected_checksum(const StreamWork& work, unsigned threads);
 /// Bytes that a stream moves for each element.

@@ -11,19 +11,16 @@ namespace {
 /// Loads from the L1 until the device's clock has settled, once.
 void settle_clock(const Row& row) {
   if (row.settings.warm_up_seconds <= 0) return;
-  constexpr unsigned kWidth = 4, kRounds = 10'000;
-  constexpr std::uint32_t kPlaces = kGathered * kGatherThreads;
-  GatherWork work{Memory::l1, kWidth, std::size_t{kPlaces} * kWidth, {}, kRounds};
-  for (std::uint32_t i = 0; i < kPlaces; ++i) work.offsets.push_back(i * kWidth);
-  row.device.fill(work.bytes, row.settings.fill_seed());
-  settle_clock(row.settings, [&] { row.device.gather(work); });
+  const ReadWork work{.bytes = kReadPiece, .rounds = 10'000};
+  row.device.fill(work.buffer_bytes(static_cast<std::size_t>(row.device.facts().sms)), row.settings.fill_seed());
+  settle_clock(row.settings, [&] { row.device.read(work); });
 }
 
 }  // namespace
 
 std::vector<Measurement> memory_measurements() {
-  std::vector<Measurement> all = {latency_measurement(), strides_measurement(), bandwidth_measurement(),
-                                  streams_measurement(), host_measurement(),    roofline_measurement()};
+  std::vector<Measurement> all = {latency_measurement(), bandwidth_measurement(), streams_measurement(),
+                                  roofline_measurement()};
   for (Measurement& each : all) {
     each.measure_row = [measure = std::move(each.measure_row)](const Row& row) {
       settle_clock(row);

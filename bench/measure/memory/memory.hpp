@@ -9,14 +9,10 @@ namespace tcnum::bench {
 
 /// Loads of which each waits for the one before.
 Measurement latency_measurement();
-/// Loads that do not wait for each other, and whose lanes lie apart.
-Measurement strides_measurement();
 /// How fast all SMs read from each level.
 Measurement bandwidth_measurement();
 /// Kernels that go once over large arrays.
 Measurement streams_measurement();
-/// Copies from and to the host's memory.
-Measurement host_measurement();
 /// Arithmetic whose operands come from DRAM, by operations for each byte.
 Measurement roofline_measurement();
 

@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include "bench/measure/peaks.hpp"
-#include "bench/measure/run_records.hpp"
 #include "memory.hpp"
 #include "roofline_words.hpp"
 
@@ -61,8 +60,7 @@ StopRule stop_of_point(const Row& row) {
   return stop;
 }
 
-/// The n-th point of all, at the same time as on other devices.
-Point measure_point(const Row& row, const RooflineWork& work, const RooflineWords& words, std::size_t n) {
+Point measure_point(const Row& row, const RooflineWork& work, const RooflineWords& words) {
   constexpr double kBatchSeconds = 0.02;
   constexpr unsigned kMostLaunches = 64;
   const std::uint64_t expected = words.checksum(work, row.settings.threads);
@@ -82,7 +80,6 @@ Point measure_point(const Row& row, const RooflineWork& work, const RooflineWord
   Settings settings = row.settings;
   settings.stop = stop_of_point(row);
   std::vector<double> rates;
-  row.settings.meet(n);
   // The rate stands for the cycles of a sample.
   const Steady steady = sample_steadily(
       row.device,
@@ -117,21 +114,16 @@ double highest(const std::vector<Point>& points, Value Point::*value) {
   return most;
 }
 
-void put_highest(Record& record, const std::vector<Point>& points) {
-  const double flops = highest(points, &Point::flops), bytes = highest(points, &Point::bytes);
+void put_roofs(const Row& row, const std::vector<Point>& points, std::optional<double> peak_per_clock) {
+  Record& record = row.record;
+  const Point& fastest = *std::ranges::max_element(points, {}, &Point::flops);
+  const double flops = fastest.flops, bytes = highest(points, &Point::bytes);
   record.set("tera_flops", flops / kTera);
   record.set("giga_bytes_per_second", bytes / kGiga);
   record.set("ridge_flops_per_byte", flops / bytes);
   record.set("spread_percent", highest(points, &Point::spread_percent));
   if (const double watts = highest(points, &Point::watts); watts > 0) record.set("power_watts", watts);
   if (const double celsius = highest(points, &Point::celsius); celsius > 0) record.set("temperature_celsius", celsius);
-}
-
-void put_roofs(const Row& row, const std::vector<Point>& points, std::optional<double> peak_per_clock) {
-  Record& record = row.record;
-  put_highest(record, points);
-  const Point& fastest = *std::ranges::max_element(points, {}, &Point::flops);
-  const double flops = fastest.flops, bytes = highest(points, &Point::bytes);
   if (peak_per_clock && fastest.clock_mhz > 0) {
     record.set("percent_of_peak", flops / (*peak_per_clock * row.device.facts().sms * fastest.clock_mhz * 1e6) * 100);
   }
@@ -165,41 +157,6 @@ void put_points(Record& record, const std::vector<Point>& points) {
   put("sweep_temperature_celsius", [](const Point& p) { return p.celsius; });
 }
 
-/// What put_points() left, as far as sums need it. Nothing, if not all of it is there.
-std::optional<std::vector<Point>> points_in(const Record& record) {
-  const auto *const intensities = record.numbers("sweep_intensity"), *const flops = record.numbers("sweep_tera_flops"),
-                    *const bytes = record.numbers("sweep_giga_bytes_per_second");
-  const auto *const watts = record.numbers("sweep_power_watts"), *const celsius =
-                                                                     record.numbers("sweep_temperature_celsius");
-  if (intensities == nullptr || intensities->empty() || record.find(kInterrupted) != nullptr) return std::nullopt;
-  for (const std::vector<double>* const needed : {flops, bytes}) {
-    if (needed == nullptr || needed->size() != intensities->size()) return std::nullopt;
-  }
-  const auto at = [&](const std::vector<double>* numbers, std::size_t i) {
-    return numbers != nullptr && i < numbers->size() ? std::optional((*numbers)[i]) : std::nullopt;
-  };
-  std::vector<Point> points;
-  for (std::size_t i = 0; i < intensities->size(); ++i) {
-    points.push_back({(*intensities)[i], (*flops)[i] * kTera, (*bytes)[i] * kGiga, 0,
-                      record.number("spread_percent").value_or(0), at(watts, i), at(celsius, i)});
-  }
-  return points;
-}
-
-/// Rates and power of two devices together; the higher one of what cannot be added.
-Point operator+(const Point& a, const Point& b) {
-  const auto both = [](const std::optional<double>& x, const std::optional<double>& y, const auto& join) {
-    return x && y ? std::optional(join(*x, *y)) : std::nullopt;
-  };
-  return {a.intensity,
-          a.flops + b.flops,
-          a.bytes + b.bytes,
-          0,
-          std::max(a.spread_percent, b.spread_percent),
-          both(a.watts, b.watts, [](double x, double y) { return x + y; }),
-          both(a.celsius, b.celsius, [](double x, double y) { return std::max(x, y); })};
-}
-
 void measure_unit(const Row& row) {
   constexpr std::size_t kTimesL2 = 16, kMostReads = 16, kPiece = kMostReads * kRooflineTileBytes;
   const Unit& unit = named(kUnits, row.record.subject);
@@ -210,34 +167,14 @@ void measure_unit(const Row& row) {
   const RooflineWords words(bytes, row.settings.fill_seed(), row.settings.threads);
   std::vector<Point> points;
   const std::vector<std::string>& intensities = row.chosen("intensity");
-  std::size_t point = static_cast<std::size_t>(&unit - kUnits) * intensities.size();
   for (const std::string& intensity : intensities) {
     if (!row.go_on(fmt::format("{} a byte", intensity))) break;
-    points.push_back(measure_point(row, work_of(unit.unit, bytes, std::stod(intensity)), words, ++point));
+    points.push_back(measure_point(row, work_of(unit.unit, bytes, std::stod(intensity)), words));
   }
   if (points.empty()) throw UnavailableError("interrupted");
   std::ranges::sort(points, {}, &Point::intensity);
   put_roofs(row, points, peak_of(unit, row.arch));
   put_points(row.record, points);
-}
-
-std::optional<Record> add_up(const std::vector<const Record*>& records) {
-  std::vector<Point> sums;
-  for (const Record* r : records) {
-    const auto points = points_in(*r);
-    if (!points) return std::nullopt;
-    if (sums.empty()) {
-      sums = *points;
-      continue;
-    }
-    if (!std::ranges::equal(sums, *points, {}, &Point::intensity, &Point::intensity)) return std::nullopt;
-    std::ranges::transform(sums, *points, sums.begin(), std::plus());
-  }
-  Record sum{records.front()->measurement, records.front()->subject, {}, {}, {}, "", ""};
-  put_highest(sum, sums);
-  sum.set("devices", static_cast<std::int64_t>(records.size()));
-  put_points(sum, sums);
-  return sum;
 }
 
 }  // namespace
@@ -249,8 +186,7 @@ Measurement roofline_measurement() {
                           "operations for each byte of DRAM; a row has them all",
                           {"0.125", "0.25", "0.5", "1", "2", "4", "8", "16", "32", "64", "128", "256"}})},
           .subjects = of_nvidia(names_in(kUnits)),
-          .measure_row = measure_unit,
-          .add_up = add_up};
+          .measure_row = measure_unit};
 }
 
 }  // namespace tcnum::bench

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "bench/measure/copy/copies.hpp"
-#include "published.hpp"
 #include "sections.hpp"
 
 namespace tcnum::bench {
@@ -112,26 +111,11 @@ SectionTable parts_table() {
           true};
 }
 
-SectionTable product_table() {
-  return {
-      "Copies to shared memory: a product through tiles",
-      fmt::format(
-          "fp32, one element of C a thread: tiles of A and B are loaded and stored before each step along k, or copied "
-          "with cp.async one step ahead. Shared memory that nothing uses lets an SM have so many blocks at a time. "
-          "Published: {:.1f} times as fast with asynchronous copies ({}). Every element is compared with the CPU's.",
-          kPublishedAsyncSpeedup, kPublishedStudy),
-      "tiled product",
-      {subject("threads"), text("blocks of an SM", "product_blocks"), number("GFLOP/s", "giga_flops", 0),
-       number("cp.async GFLOP/s", "async_giga_flops", 0), number("gain %", "gain_percent", 1),
-       number("spread %", "spread_percent", 2), number("cp.async spread %", "async_spread_percent", 2),
-       number("MHz", "clock_mhz", 0)}};
-}
-
 }  // namespace
 
 std::vector<Section> copy_sections(const Document& document) {
   std::vector<Section> all;
-  for (const SectionTable& table : {latency_table(), rates_table(), parts_table(), product_table()}) {
+  for (const SectionTable& table : {latency_table(), rates_table(), parts_table()}) {
     all.push_back(section_of(document, table));
   }
   return all;

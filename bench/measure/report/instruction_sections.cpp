@@ -1,6 +1,5 @@
 // What the pages show of instructions: tensor cores, plain arithmetic, DPX functions.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -384,8 +383,7 @@ SectionTable dpx_table(const SassTable& sass) {
       "DPX functions",
       fmt::format("Latency of one chain in cycles, and beside it the published one ({}). Interval: cycles of an SM for "
                   "each call of a warp, at the best ILP × warps. Results: two of a call on halves. Device: the highest "
-                  "rate over 1 to 4 blocks for each SM; with the number of blocks under \"falls at\" a launch takes a "
-                  "good deal longer than with one fewer. SASS: what one call becomes in the timed loop, with nvcc {}; "
+                  "rate over 1 to 4 blocks for each SM. SASS: what one call becomes in the timed loop, with nvcc {}; "
                   "of __vib… that includes what counts the predicates, which the compiler would leave out if nothing "
                   "read them. Maxima of two take turns with minima: of two maxima behind each other nvcc makes one "
                   "VIMNMX3, in half the time of two calls. Every function is compared with the CPU's on operands at "
@@ -400,11 +398,6 @@ SectionTable dpx_table(const SassTable& sass) {
        both("ILP × warps", "best_ilp", "best_warps"),
        number("results/clk/SM", "results_per_clock", 1),
        number("device, 10⁹ results/s", "giga_results", 0),
-       {"falls at",  // "133, 265, 397"
-        [](const Record& r) {
-          const std::vector<double>* const steps = r.numbers("step_blocks");
-          return steps == nullptr || steps->empty() ? "–" : fmt::format("{:.0f}", fmt::join(*steps, ", "));
-        }},
        number("MHz", "clock_mhz", 0),
        number("W", "power_watts", 0),
        {"SASS", [&sass](const Record& r) { return sass.function_opcodes(r.subject); }}},

@@ -118,53 +118,7 @@ SectionTable streams_table() {
           {{{"Streams over occupancy", "% of the threads that an SM can have", "GB/s", {}},
             "sweep_occupancy_percent",
             "sweep_giga_bytes_per_second",
-            name_of}}};
-}
-
-SectionTable host_table() {
-  return {
-      "Memory: the host's",
-      "Copies with cudaMemcpyAsync, each waited for, of 1 KiB to 1 GiB: locked memory (pinned) or as a program gets it "
-      "(pageable), to the device, from it, and both at once by two threads (then bytes of both count). Fit: time is "
-      "start + bytes / rate. Managed: a triad over arrays that the host wrote last (first), and again (GB/s).",
-      "host",
-      {subject("what"), number("1 KiB takes µs", "least_us", 2), number("GB/s", "giga_bytes_per_second", 1),
-       number("fit: start µs", "fit_start_us", 2), number("fit: GB/s", "fit_giga_bytes_per_second", 1),
-       number("first GB/s", "first_giga_bytes_per_second", 1), number("spread %", "spread_percent", 1)},
-      {{{"Copies over their size", "MiB", "GB/s", {}, true, true},
-        "sweep_bytes",
-        "sweep_giga_bytes_per_second",
-        name_of,
-        kMebi}}};
-}
-
-/// Bytes a clock by strides: 16 rows of 8, stride 1 at first.
-std::vector<std::vector<std::string>> strides_table(const Record& record) {
-  constexpr int kRows = 16, kColumns = 8;
-  const auto points = points_of(record, "sweep_stride", "sweep_bytes_per_clock");
-  std::vector<std::vector<std::string>> rows = {{"stride"}};
-  for (int column = 1; column <= kColumns; ++column) rows[0].push_back(fmt::format("+ {}", column));
-  for (int row = 0; row < kRows; ++row) {
-    rows.push_back({std::to_string(row * kColumns)});
-    for (int column = 1; column <= kColumns; ++column) {
-      const auto point = std::ranges::find(points, row * kColumns + column, &std::pair<double, double>::first);
-      rows.back().push_back(point == points.end() ? "–" : fmt::format("{:.1f}", point->second));
-    }
-  }
-  return rows;
-}
-
-Section strides_section(const Record& record) {
-  return {fmt::format("Memory: {}, elements of {} bytes", record.subject, record.text("width")),
-          "Bytes that an SM gets in a clock of loads whose lanes lie so many elements apart: the stride is the row's "
-          "number and the column's together.",
-          strides_table(record),
-          plots_of({{fmt::format("Bytes of an SM in a clock over the stride, {}, {} bytes", record.subject,
-                                 record.text("width")),
-                     "stride",
-                     "bytes of an SM in a clock",
-                     {{record.subject, points_of(record, "sweep_stride", "sweep_bytes_per_clock")}}}}),
-          true};
+            [](const Record& r) { return r.subject; }}}};
 }
 
 /// The memory's roof over these points, by the highest rate of any unit, as far up as one of them comes.
@@ -191,9 +145,8 @@ SectionTable roofline_table() {
           "Each unit multiplies and adds so many times for each byte that comes from DRAM, from 1/8 to 256 operations: "
           "two for each product. The roofs are the highest rates of the unit and of the memory that were measured, and "
           "where they meet is the ridge. % peak: of the architecture's operations in a clock, at the measured clock; % "
-          "pins: of memory clock × 2 × bus. Power and temperature: the highest of all points. Several GPUs measure "
-          "each point at the same time, and a row of all of them has the sums of their rates and powers. Every result "
-          "is compared with the CPU's, by a sum.",
+          "pins: of memory clock × 2 × bus. Power and temperature: the highest of all points. Every "
+          "result is compared with the CPU's, by a sum.",
           "roofline",
           {short_subject("unit"), number("TFLOP/s", "tera_flops", 1), number("% peak", "percent_of_peak", 1),
            number("GB/s", "giga_bytes_per_second", 0), number("% pins", "percent_of_pins", 1),
@@ -243,10 +196,9 @@ Section points_section(const Document& document) {
 
 std::vector<Section> memory_sections(const Document& document) {
   std::vector<Section> all = {latency_section(document)};
-  for (const SectionTable& table : {bandwidth_table(), streams_table(), host_table()}) {
+  for (const SectionTable& table : {bandwidth_table(), streams_table()}) {
     all.push_back(section_of(document, table));
   }
-  for (const Record* r : rows_of(document, "strides")) all.push_back(strides_section(*r));
   all.push_back(section_of(document, roofline_table()));
   all.push_back(points_section(document));
   return all;

@@ -114,11 +114,13 @@ std::string text_page(const Document& document, const SassTable& sass, std::stri
 
 std::string run_text(const Document& document, const SassTable& sass) {
   std::vector<Section> sections = sections_of(document, sass);
-  std::erase_if(sections, [](const Section& s) { return s.title.empty() || s.of_report; });
-  if (Section wgmma = wgmma_section(document); wgmma.table.size() > 1)
-    sections.insert(sections.begin(), std::move(wgmma));
-  std::string text;
-  for (const Section& each : sections) text += fmt::format("\n{}\n\n{}", each.title, table_text(each.table));
+  std::erase_if(sections, [](const Section& s) { return s.of_report; });
+  const auto& device = sections.front().table;  // below an empty heading
+  std::string text = table_text({device.begin() + 1, device.end()});
+  sections.front() = wgmma_section(document);
+  for (const Section& each : sections) {
+    if (each.table.size() > 1) text += fmt::format("\n{}\n\n{}", each.title, table_text(each.table));
+  }
   return text;
 }
 

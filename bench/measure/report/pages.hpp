@@ -14,7 +14,7 @@ std::string markdown_page(const Document& document, const SassTable& sass, std::
 std::string html_page(const Document& document, const SassTable& sass, std::string_view title = {});
 /// Without what was measured on.
 std::string text_page(const Document& document, const SassTable& sass, std::string_view title = {});
-/// What a run measured, as tables.
+/// What a run measured, and on what, as tables.
 std::string run_text(const Document& document, const SassTable& sass);
 
 }  // namespace tcnum::bench

@@ -185,32 +185,4 @@ std::string svg_bars(const std::string& title, const std::string& unit, const st
   return out + "</svg>\n";
 }
 
-std::string svg_heat_map(const HeatMap& map) {
-  if (map.size == 0 || map.values.size() != map.size * map.size) return "";
-  if (!std::ranges::all_of(map.values, [](double x) { return has_place(x, false); })) return "";
-  constexpr double kSide = 480, kWhite = 255, kDark = 178;
-  const auto [least, most] = std::ranges::minmax(map.values);
-  const double range = most > least ? most - least : 1, cell = kSide / static_cast<double>(map.size);
-  std::string out = begin(kTop + kSide + kBottom, map.title);
-  for (std::size_t y = 0; y < map.size; ++y) {
-    const double top = kTop + static_cast<double>(y) * cell;
-    out += text_at(kLeft - 6, top + cell / 2 + 4, std::to_string(y), "end");
-    for (std::size_t x = 0; x < map.size; ++x) {
-      const double left = kLeft + static_cast<double>(x) * cell, value = map.values[y * map.size + x];
-      const double shade = kWhite - (value - least) / range * kDark;
-      out += fmt::format(
-          "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"rgb({:.0f},{:.0f},255)\"/>\n",
-          left, top, cell, cell, shade, shade);
-      out += text_at(left + cell / 2, top + cell / 2 + 4, fmt::format("{:.0f}", value));
-    }
-  }
-  for (std::size_t x = 0; x < map.size; ++x) {
-    out += text_at(kLeft + (static_cast<double>(x) + 0.5) * cell, kTop + kSide + 16, std::to_string(x));
-  }
-  out += text_at(kLeft + kSide / 2, kTop + kSide + 36, map.x_name);
-  out += text_at(14, kTop + kSide / 2, map.y_name, "middle",
-                 fmt::format(" transform=\"rotate(-90 14 {:.0f})\"", kTop + kSide / 2).c_str());
-  return out + "</svg>\n";
-}
-
 }  // namespace tcnum::bench

@@ -35,14 +35,6 @@ struct Bar {
 };
 std::string svg_bars(const std::string& title, const std::string& unit, const std::vector<Bar>& bars);
 
-/// A square of numbers, the darker the larger: row y, column x is values[y * size + x]. Empty if there are none.
-struct HeatMap {
-  std::string title, x_name, y_name;
-  std::size_t size = 0;
-  std::vector<double> values;
-};
-std::string svg_heat_map(const HeatMap& map);
-
 /// As HTML shows it, whatever it is: "<" and the like escaped, and printable().
 std::string escaped(std::string_view text);
 

@@ -51,9 +51,6 @@ std::span<const PublishedLatency> published_latencies();
 /// What the H800 PCIe's memory gave, in 10^9 bytes a second.
 inline constexpr double kPublishedDramGigaBytes = 1861.5;
 
-/// How many times as fast asynchronous copies make a matrix product, as the abstract says.
-inline constexpr double kPublishedAsyncSpeedup = 1.5;
-
 inline constexpr std::string_view kPublishedStudy =
     "Luo et al., Dissecting the NVIDIA Hopper Architecture through Microbenchmarking (arXiv:2501.12084), H800 PCIe";
 

@@ -58,7 +58,9 @@ Column both(std::string heading, std::string first, std::string second) {
             return text.empty() ? kNone : text + " × " + r.text(second);
           }};
 }
-Column subject(std::string heading) { return {std::move(heading), name_of}; }
+Column subject(std::string heading) {
+  return {std::move(heading), [](const Record& r) { return r.subject; }};
+}
 Column short_subject(std::string heading) { return {std::move(heading), short_name}; }
 Column over(const char* x, const char* y, std::function<std::string(double)> heading_of, int digits, double unit) {
   return {"", {}, x, y, std::move(heading_of), digits, unit};
@@ -116,18 +118,7 @@ std::string cell(const Record& record, std::string_view name, int digits) {
   return x ? fmt::format("{:.{}f}", *x, digits) : kNone;
 }
 
-std::string name_of(const Record& record) {
-  const std::string device = record.text("device"), host = record.text("host"), devices = record.text("devices");
-  std::string name = record.subject;
-  if (!devices.empty()) return fmt::format("{}, {} GPUs", name, devices);
-  if (!device.empty()) name += fmt::format(", GPU {}", device);
-  return host.empty() ? name : fmt::format("{} of {}", name, host);
-}
-
-std::string short_name(const Record& record) {
-  const std::string name = name_of(record);
-  return name.substr(name.find('.') + 1);
-}
+std::string short_name(const Record& record) { return record.subject.substr(record.subject.find('.') + 1); }
 
 std::string size_text(const std::optional<double>& bytes) {
   constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};

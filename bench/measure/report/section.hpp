@@ -41,9 +41,9 @@ Column text(std::string heading, std::string name);
 Column size(std::string heading, std::string name);
 /// "8 × 32"; "–" where there is none.
 Column both(std::string heading, std::string first, std::string second);
-/// What is measured, and on which of several GPUs.
+/// What is measured.
 Column subject(std::string heading);
-/// The same from behind the first point on: "fp16" of "linear.fp16".
+/// The same from behind the first point on: "fp16" of "roofline.fp16".
 Column short_subject(std::string heading);
 /// A column for each number in a sweep.
 Column over(const char* x, const char* y, std::function<std::string(double)> heading_of, int digits, double unit = 1);
@@ -80,7 +80,6 @@ bool is(const Record& r, std::string_view measurement);
 Records select(const Document& document, const std::function<bool(const Record&)>& wanted);
 Records rows_of(const Document& document, std::string_view measurement);
 std::string cell(const Record& record, std::string_view name, int digits);
-std::string name_of(const Record& record);
 std::string short_name(const Record& record);
 std::string size_text(const std::optional<double>& bytes);
 /// "8", "1024".

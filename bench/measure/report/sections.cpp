@@ -8,18 +8,37 @@
 #include <cctype>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <set>
 
+#include "bench/measure/gemm/product_model.hpp"
+#include "bench/measure/measurement.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum::bench {
 namespace {
 
+/// Whether this version still makes such records.
+bool is_known(const Record& r) {
+  return std::ranges::find(measurements(), r.measurement, &Measurement::name) != measurements().end() ||
+         r.measurement == kProductModel || r.measurement == kSingleProductModel;
+}
+
+/// The measurements of records that no section shows any more, with the number of rows; empty if there are none.
+std::string left_out(const Document& document) {
+  std::map<std::string, int> rows;
+  for (const Record& r : document.records) {
+    if (!is_known(r)) ++rows[r.measurement];
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, count] : rows) names.push_back(fmt::format("{} ({})", name, count));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 /// Whether a record's spread is that of a sweep's worst point, or of times.
 bool has_spread_of_points(const Record& r) {
-  constexpr auto kMeasurements =
-      std::to_array<std::string_view>({"latency", "strides", "bandwidth", "streams", "host", "roofline", "copy latency",
-                                       "copies", "gemm", "single gemm", "skinny", "linear", "transformer"});
+  constexpr auto kMeasurements = std::to_array<std::string_view>(
+      {"latency", "bandwidth", "streams", "roofline", "copy latency", "copies", "gemm", "single gemm"});
   return std::ranges::find(kMeasurements, r.measurement) != kMeasurements.end();
 }
 
@@ -61,7 +80,7 @@ std::vector<Extreme> extremes() {
         largest_share(fmt::format("{}: the highest rate", name), [name](const Record& r) { return is(r, name); }));
   }
   all.push_back({"spread of the samples' cycles, at most (but of memories)", "spread_percent", false, 2, "%",
-                 [](const Record& r) { return r.values.empty() || !has_spread_of_points(r); }});
+                 [](const Record& r) { return is_known(r) && !has_spread_of_points(r); }});
   for (const bool sparse : {false, true}) {
     all.push_back({fmt::format("the highest rate of {} with random operands", sparse ? "wgmma.sp" : "wgmma"),
                    "tera_ops", false, 0, "10¹² operations a second", [sparse](const Record& r) {
@@ -109,6 +128,9 @@ Section header(const Document& document) {
   rows.push_back({"date", dates_of(document)});
   if (f.max_sm_clock_mhz) rows.push_back({"highest SM clock", fmt::format("{:.0f} MHz", *f.max_sm_clock_mhz)});
   if (f.power_limit_watts) rows.push_back({"power limit", fmt::format("{:.0f} W", *f.power_limit_watts)});
+  if (const std::string names = left_out(document); !names.empty()) {
+    rows.push_back({"rows of measurements that this version does not have", names});
+  }
   for (const Field& s : document.settings) {
     Record holder;
     holder.values.push_back(s);
@@ -138,9 +160,8 @@ void keep_titled(std::vector<Section>& all, std::string_view title) {
 
 std::vector<Section> sections_of(const Document& document, const SassTable& sass, std::string_view title) {
   std::vector<Section> all = {header(document), glance(document)};
-  for (auto& sections :
-       {instruction_sections(document, sass), sync_sections(document), memory_sections(document),
-        copy_sections(document), gemm_sections(document), model_sections(document), layer_sections(document)}) {
+  for (auto& sections : {instruction_sections(document, sass), sync_sections(document), memory_sections(document),
+                         copy_sections(document), gemm_sections(document), model_sections(document)}) {
     std::ranges::copy(sections, std::back_inserter(all));
   }
   std::erase_if(all, [](const Section& s) { return s.table.size() < 2; });

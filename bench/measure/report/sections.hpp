@@ -20,7 +20,7 @@ std::vector<Section> sections_of(const Document& document, const SassTable& sass
 std::vector<Section> instruction_sections(const Document& document, const SassTable& sass);
 /// Every row of wgmma; the sections have the most telling ones.
 Section wgmma_section(const Document& document);
-/// Starting kernels, atomics, barriers, clusters.
+/// Atomics, barriers, clusters.
 std::vector<Section> sync_sections(const Document& document);
 std::vector<Section> memory_sections(const Document& document);
 std::vector<Section> copy_sections(const Document& document);
@@ -29,8 +29,6 @@ std::vector<Section> copy_sections(const Document& document);
 std::vector<Section> gemm_sections(const Document& document);
 /// How far the model of products is from what was measured. None where the document has no parameters of the model.
 std::vector<Section> model_sections(const Document& document);
-/// Tall and skinny products, and linear layers.
-std::vector<Section> layer_sections(const Document& document);
 
 bool is_wgmma(const Record& record);
 bool is_sparse(const Record& record);
