@@ -16,14 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "emu/cpu/matrix_product.hpp"
-#include "evaluator_name.hpp"
 #include "fma_rate.hpp"
-#include "io/replacement_file.hpp"
-#include "tcnum/emulator.hpp"
-#include "tcnum/exact.hpp"
 #include "tests/reference/any_datapath.hpp"
 #include "tests/reference/variations.hpp"
+#include "timed_product.hpp"
 
 namespace tcnum {
 namespace {
@@ -39,9 +35,6 @@ struct Options {
 constexpr double kWanted = 100;
 /// Rows and columns of D, a whole number of panels, and products along k: enough for what is done once to cost nothing.
 constexpr std::size_t kSide = 64, kProducts = 256;
-/// Rows and columns that the exact emulator evaluates.
-constexpr std::size_t kExactSide = 8;
-
 /// The datapath of that number, the same in every run.
 Datapath draw(std::uint64_t seed, std::uint64_t number) {
   constexpr int kSize = 100;  // RapidCheck's
@@ -70,85 +63,14 @@ class Source {
   std::vector<test::Variation> variations_;
 };
 
-/// Numbers of a bell curve around 0, of which fp64 has all bits.
-Codes ordinary_codes(FormatId id, std::size_t count, std::mt19937_64& random) {
-  constexpr int kBits = 53;
-  constexpr double kIntegers = 30;
-  const Format& f = format(id);
-  Codes codes(f.storage_bytes(), count);
-  std::normal_distribution<double> normal(0, f.floating ? 1 : kIntegers);
-  for (std::size_t i = 0; i < count; ++i) {
-    int exponent = 0;
-    const double x = normal(random), fraction = std::frexp(std::abs(x), &exponent);
-    const bool negative = x < 0 && f.has_sign;
-    const auto significand = static_cast<std::uint64_t>(std::ldexp(fraction, kBits));
-    codes.set(i, encode(f, negative, significand, exponent - kBits, false, Rounding::nearest_even));
-  }
-  return codes;
-}
-
-/// Scales around 1, as those of numbers that are about as large as their blocks' others.
-Codes ordinary_scales(FormatId id, std::size_t count, std::mt19937_64& random) {
-  const Format& f = format(id);
-  Codes codes(f.storage_bytes(), count);
-  for (std::size_t i = 0; i < count; ++i)
-    codes.set(i, (static_cast<std::uint64_t>(f.bias - 2) << f.fraction_bits) + random() % 5);
-  return codes;
-}
-
-struct Operands {
-  ProductShape shape;
-  std::size_t scale_blocks = 0;  ///< along k
-  Codes a, b, a_scales, b_scales;
-};
-
-Operands operands_of(const Datapath& datapath) {
+ProductOperands operands_of(const Datapath& datapath) {
   const Numerics& n = datapath.numerics;
   const auto depth = static_cast<std::size_t>(datapath.tree.k);
-  std::mt19937_64 random(1);
-  Operands of;
   // Where c is not what results are there is one link alone.
   const std::size_t links = n.c.format == n.result ? (kProducts + depth - 1) / depth : 1;
   std::size_t side = kSide;
   while (side * side * links * depth < kSide * kSide * kProducts) side *= 2;
-  of.shape = {side, side, links * depth};
-  of.a = ordinary_codes(n.a.format, side * of.shape.k, random);
-  of.b = ordinary_codes(n.b.format, of.shape.k * side, random);
-  if (n.scales) {
-    of.scale_blocks = of.shape.k / static_cast<std::size_t>(n.scales->block_k);
-    of.a_scales = ordinary_scales(n.scales->format, side * of.scale_blocks, random);
-    of.b_scales = ordinary_scales(n.scales->format, of.scale_blocks * side, random);
-  }
-  return of;
-}
-
-MatrixCodes<const std::byte> codes_in(const Codes& codes, std::size_t columns) {
-  return codes_from(codes.bytes().data(), columns);
-}
-
-/// The first rows and columns by the exact emulator, link after link.
-Codes exact_corner(const Datapath& datapath, const Operands& of) {
-  const Numerics& n = datapath.numerics;
-  const auto depth = static_cast<std::size_t>(datapath.tree.k);
-  Tiles tile = make_tiles(n.a.format, n.b.format, n.c.format, n.result, 1, kExactSide, kExactSide, depth);
-  const auto copy = [](const Codes& from, std::size_t columns, std::size_t i, std::size_t j, std::size_t rows,
-                       std::size_t count, Codes& to) {
-    for (std::size_t at = 0; at < rows * count; ++at) to.set(at, from[(i + at / count) * columns + j + at % count]);
-  };
-  for (std::size_t k = 0; k < of.shape.k; k += depth) {
-    if (k > 0) std::swap(tile.c, tile.d);
-    copy(of.a, of.shape.k, 0, k, kExactSide, depth, tile.a);
-    copy(of.b, of.shape.n, k, 0, depth, kExactSide, tile.b);
-    if (n.scales) {
-      tile.scale_block = n.scales->block_k;
-      const auto block_k = static_cast<std::size_t>(n.scales->block_k), blocks = depth / block_k;
-      tile.sa = tile.sb = Codes(format(n.scales->format).storage_bytes(), kExactSide * blocks);
-      copy(of.a_scales, of.scale_blocks, 0, k / block_k, kExactSide, blocks, tile.sa);
-      copy(of.b_scales, of.shape.n, k / block_k, 0, blocks, kExactSide, tile.sb);
-    }
-    emulate_exact(datapath, tile);
-  }
-  return tile.d;
+  return {datapath, {side, side, links * depth}};
 }
 
 struct Timed {
@@ -173,18 +95,16 @@ double part_of_numbers(FormatId id, const Codes& codes) {
 Timed time_one(Datapath datapath) {
   constexpr int kLeastRuns = 3;
   constexpr double kSeconds = 0.03;  // of runs of the fast one, at least
-  const Operands of = operands_of(datapath);
+  const ProductOperands of = operands_of(datapath);
   const Numerics& n = datapath.numerics;
   const MatrixProduct product(datapath, {n.a.format, n.b.format, n.c.format, n.result});
   const std::size_t m = of.shape.m, columns = of.shape.n, k = of.shape.k;
   Codes d(format(n.result).storage_bytes(), m * columns), exact;
-  BlockScales scales;
-  if (n.scales) scales = {codes_in(of.a_scales, of.scale_blocks), codes_in(of.b_scales, columns)};
   double best = HUGE_VAL, best_exact = HUGE_VAL, all = 0;
   for (int run = 0; run < kLeastRuns || all < kSeconds; ++run) {
     double start = cpu_seconds();
-    product.multiply(of.shape, codes_in(of.a, k), codes_in(of.b, columns), {}, codes_from(d.bytes().data(), columns), 1,
-                     scales);
+    product.multiply(of.shape, codes_of(of.a), codes_of(of.b), {}, codes_from(d.bytes().data(), columns), 1,
+                     of.scales());
     double seconds = cpu_seconds() - start;
     if (seconds > 0) best = std::min(best, seconds);  // the clock may stand still meanwhile
     all += seconds;
@@ -249,11 +169,7 @@ int run(const Options& options) {
   }
   fmt::print("How many times as fast as the exact emulator, on one core (seed {})\n\n", options.seed);
   print_table(all);
-  if (!options.json.empty()) {
-    ReplacementFile file(options.json);
-    file.write(nlohmann::ordered_json{{"schema", "tcnum.benchmark/1"}, {"rows", rows}}.dump(2) + "\n");
-    file.commit();
-  }
+  write_rows(options.json, rows);
   return different > 0 ? 1 : 0;
 }
 
