@@ -14,8 +14,6 @@ std::span<const Harness> harnesses() {
       {"campaigns", read_campaign_records, campaign_files, true},
       {"checkpoints", read_a_checkpoint, checkpoints, true},
       {"benchmarks", read_a_benchmark, benchmark_files, true},
-      {"sass", read_machine_instructions, sass_files, true},
-      {"disassemblies", read_a_disassembly, disassemblies, false},
       {"problems", read_a_problem, problems, false},
       {"plans", read_a_plan, plan_files, true},
       {"names", read_names, names, false},
