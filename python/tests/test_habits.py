@@ -86,14 +86,6 @@ class Arguments(unittest.TestCase):
         d = tcnum.matmul(A, B, plan="nvjet", alpha=np.float32(2), threads=np.int64(1))
         self.assertTrue((d == 32).all())
 
-    def test_any_layout_gives_the_same_bits(self):
-        a = np.random.default_rng(1).standard_normal((8, 32)).astype(np.float16)
-        right = tcnum.matmul(np.ascontiguousarray(a[::2, ::-2]), B)
-        for view in (a[::2, ::-2], np.asfortranarray(a[::2, ::-2]), a[::2, ::-2].astype(">f2")):
-            tcnum.testing.assert_bits_equal(tcnum.matmul(view, B), right)
-        tcnum.testing.assert_bits_equal(tcnum.matmul(B.T, a.T[:16]), tcnum.matmul(B.T.copy(), a.T[:16].copy()))
-
-
 class Copies(unittest.TestCase):
     def test_of_what_never_changes_are_equal(self):
         plan = tcnum.Plan.named("nvjet").with_(split_k={"chunk": 512})
@@ -178,18 +170,6 @@ class Oracles(unittest.TestCase):
         self.assertEqual(tcnum.probe(nans, **self.dot, any_nan=True).verdict, "unexplained")
         with self.assertRaisesRegex(tcnum.InputError, "answers differently"):
             tcnum.probe(nans, **self.dot)
-
-    def test_may_write_over_what_they_are_asked(self):
-        def in_place(a, b, c):
-            with np.errstate(all="ignore"):
-                for k in range(a.shape[2]):
-                    c += a[:, :, k, None] * b[:, k, None, :]
-            a[...] = 0
-            return c
-
-        report = tcnum.probe(in_place, a="fp32", d="fp32", k=4, any_nan=True)
-        self.assertEqual(report.verdict, "identified")
-
 
 if __name__ == "__main__":
     unittest.main()
