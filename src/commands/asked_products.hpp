@@ -40,9 +40,8 @@ struct AskedShape {
 /// All that the options ask for. Throws InputError.
 std::vector<AskedShape> asked_shapes(const GemmCommandOptions& options);
 
-/// What the library offers, and what is to come of it: the fits of all algorithms, or what becomes of alpha, C and a
-/// bias. Returns the exit status.
+/// What the library offers: the fits of all algorithms, or with --epilogue what becomes of alpha, C and a bias. Returns
+/// the exit status.
 int run_library_survey(const GemmCommandOptions& options);
-int run_library_epilogues(const GemmCommandOptions& options);
 
 }  // namespace tcnum

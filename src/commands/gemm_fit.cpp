@@ -94,8 +94,6 @@ struct FitOfOne {
 };
 
 FitOfOne fit_files(const GemmCommandOptions& options, const GemmFitOptions& fit_options) {
-  if (options.epilogue)
-    throw InputError("gemm: --epilogue: expected --from, as a file has one product, of A and B alone");
   const ProductMatrices matrices = read_matrices(options, true);
   const std::string& file = options.in.empty() ? options.a : options.in;
   if (matrices.batched)
@@ -156,10 +154,8 @@ FitOfOne fit_one(const GemmCommandOptions& options) {
 }  // namespace
 
 int run_gemm_fit(const GemmCommandOptions& options) {
-  if (!options.plan.empty() || !options.out.empty())
-    throw InputError("gemm: --fit finds a plan; expected no --plan and no --out");
   if (!options.json.empty()) require_writable(options.json);
-  if (options.from == kLibrary) return options.epilogue ? run_library_epilogues(options) : run_library_survey(options);
+  if (options.from == kLibrary) return run_library_survey(options);
   const auto& [subject, fit, epilogue] = fit_one(options);
   if (options.json != "-") {
     say(gemm_fit_text(fit, subject));
