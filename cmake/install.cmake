@@ -15,18 +15,17 @@ if(TARGET tcnum_mpi)
   set(plugins tcnum_mpi) # src/ranks/launch.cpp looks for it in the library folder
 endif()
 
-# What shells and man(1) read is what the program says of its own command line.
+# What shells read is what the program says of its own command line.
 set(texts "")
 if(NOT CMAKE_CROSSCOMPILING)
   set(folder ${PROJECT_BINARY_DIR}/texts)
-  set(texts ${folder}/tcnum ${folder}/_tcnum ${folder}/tcnum.fish ${folder}/tcnum.1)
+  set(texts ${folder}/tcnum ${folder}/_tcnum ${folder}/tcnum.fish)
   add_custom_command(OUTPUT ${texts}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
     COMMAND tcnum --completion bash > ${folder}/tcnum
     COMMAND tcnum --completion zsh > ${folder}/_tcnum
     COMMAND tcnum --completion fish > ${folder}/tcnum.fish
-    COMMAND tcnum --man > ${folder}/tcnum.1
-    DEPENDS tcnum tcnum-bench COMMENT "Describing the command line to shells and man")
+    DEPENDS tcnum tcnum-bench COMMENT "Describing the command line to shells")
 endif()
 
 # Everything that is built and installed. `cmake --install` refuses before it writes if a file of it is missing.
@@ -74,7 +73,6 @@ if(texts)
   install(FILES ${folder}/tcnum DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
   install(FILES ${folder}/_tcnum DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
   install(FILES ${folder}/tcnum.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-  install(FILES ${folder}/tcnum.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endif()
 
 install(EXPORT tcnumTargets NAMESPACE tcnum:: DESTINATION ${TCNUM_PACKAGE_DIR})

@@ -47,12 +47,10 @@ class Cli : public Files {
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
-    const std::string folder = folder_.string(), records = (folder_ / "empty").string(),
-                      cache = (folder_ / "cache").string();
+    const std::string folder = folder_.string(), records = (folder_ / "empty").string();
     const pid_t child = fork();
     if (child != 0) return child;
     setenv("TCNUM_VECTORS", records.c_str(), 0);
-    setenv("XDG_CACHE_HOME", cache.c_str(), 1);  // not what another program has kept
     if (chdir(folder.c_str()) != 0) _exit(126);
     dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), STDOUT_FILENO);
     dup2(open("err", O_WRONLY | O_CREAT | O_TRUNC, 0666), STDERR_FILENO);
@@ -69,6 +67,15 @@ class Cli : public Files {
   Result run(const std::vector<std::string>& arguments, const std::string& out = "out",
              const Preparation& prepare = {}) const {
     return finish(start(arguments, out, prepare));
+  }
+
+  /// What a run prints that ends with that status, and has all of `parts` in it.
+  std::string printed(const std::vector<std::string>& arguments, const std::vector<std::string>& parts = {},
+                      int status = 0) const {
+    const Result r = run(arguments);
+    EXPECT_EQ(r.status, status) << testing::PrintToString(arguments) << "\n" << r.out << r.err;
+    for (const std::string& part : parts) EXPECT_NE(r.out.find(part), std::string::npos) << part << "\n" << r.out;
+    return r.out;
   }
 
   /// Nobody reads standard output.

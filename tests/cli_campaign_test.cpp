@@ -7,8 +7,8 @@
 #include <set>
 #include <sstream>
 
-#include "labels.hpp"
 #include "cli.hpp"
+#include "labels.hpp"
 
 namespace tcnum {
 namespace {
@@ -209,25 +209,6 @@ TEST_F(CliCampaigns, EightAtOnceKeepEightRecords) {
   EXPECT_EQ(run({"verify", "--arch", "sm_90", "--campaign", "all.json", "--all"}).status, 0);
 }
 
-TEST_F(CliCampaigns, EightReportsAtOnceKeepEightRows) {
-  constexpr int kRuns = 8;
-  const json document = json::parse(R"({"schema": "tcnum.bench/1", "version": "1", "settings": {}, "records": [],
-    "device": {"name": "NVIDIA H200", "arch": "sm_90", "sms": 132, "driver": "1", "cuda": "13.0", "date": "2026-01-01"}})");
-  write("all.json", document.dump());
-  std::vector<std::vector<std::string>> runs;
-  for (int i = 0; i < kRuns; ++i) {
-    const std::string number = std::to_string(i);
-    json one = document;
-    one["records"] = json::parse(R"([{"measurement": "incore", "subject": "fma.rn.f32", "axes": {},
-                                      "values": {"latency_cycles": 4.0}, "series": {}}])");
-    one["records"][0]["axes"]["ilp"] = i;
-    write("one" + number + ".json", one.dump());
-    runs.push_back({"bench", "report", "all.json", "one" + number + ".json", "--json", "all.json"});
-  }
-  run_at_once(runs);
-  EXPECT_EQ(json::parse(text("all.json"))["records"].size(), std::size_t{kRuns});
-}
-
 /// kill −9 at any moment, while others write: what is there stays there.
 TEST_F(CliCampaigns, KilledWritersSpoilNoRecord) {
   ASSERT_EQ(run(verify("2e4", {"--record", "all.json"})).status, 0);
@@ -335,9 +316,8 @@ TEST_F(CliCampaigns, AnEmptyShardHasNothingToDo) {
   }
   std::uint64_t count = 0;
   for (int shard = 1; shard <= 16; ++shard) {
-    const Result r = run(verify("1e4", {"--distribution", "wide", "--chunk", "4096", "--shard",
-                                        std::to_string(shard) + "/16", "--record", "r.json", "--json", "v.json"}));
-    EXPECT_EQ(r.status, 0) << r.err;
+    printed(verify("1e4", {"--distribution", "wide", "--chunk", "4096", "--shard", std::to_string(shard) + "/16",
+                           "--record", "r.json", "--json", "v.json"}));
     const json v = json::parse(text("v.json"));
     for (const json& each : v["instructions"]) count += each["count"].get<std::uint64_t>();
   }

@@ -204,8 +204,8 @@ TEST_F(CliExplain, AnElementOfAMatrixProduct) {
   EXPECT_NE(explain("--in half.safetensors --plan nvjet").err.find("--at"), std::string::npos);
   EXPECT_NE(explain("--in half.safetensors --plan none --at 0,0").err.find("--plan: none is neither"),
             std::string::npos);
-  EXPECT_NE(explain("--plan nvjet").err.find("--plan: expected --in"), std::string::npos);
-  EXPECT_NE(explain("--alpha 2 --arch sm_90 --format fp16 --a 1 --b 1").err.find("expected --plan beside them"),
+  EXPECT_NE(explain("--plan nvjet").err.find("--plan requires --at"), std::string::npos);
+  EXPECT_NE(explain("--alpha 2 --arch sm_90 --format fp16 --a 1 --b 1").err.find("--alpha requires --plan"),
             std::string::npos);
 }
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <random>
 
-#include "labels.hpp"
 #include "cli.hpp"
+#include "labels.hpp"
 #include "src/files/matrix_file.hpp"
 #include "tcnum/gemm.hpp"
 #include "tcnum/gemm_error.hpp"
@@ -46,11 +46,8 @@ TEST_F(CliGemm, MultipliesByAPlanAndFindsItAgain) {
   EXPECT_EQ(MatrixFile(path("abd.safetensors")).read("D"), stored(d));
   EXPECT_EQ(MatrixFile(path("abd.safetensors")).read("A"), stored(a_));
 
-  const Result fit = run({"gemm", "--in", "abd.safetensors", "--fit", "--json", "fit.json"});
-  EXPECT_EQ(fit.status, 0) << fit.err;
-  EXPECT_NE(fit.out.find("33 × 65 × 300: identified\n  The plan: one chain of wgmma.m64n8k16.f32.f16.f16 of sm_90.\n"),
-            std::string::npos)
-      << fit.out;
+  printed({"gemm", "--in", "abd.safetensors", "--fit", "--json", "fit.json"},
+          {"33 × 65 × 300: identified\n  The plan: one chain of wgmma.m64n8k16.f32.f16.f16 of sm_90.\n"});
   const json report = json::parse(text("fit.json"));
   EXPECT_EQ(report.at("schema"), "tcnum.gemm_fit/1");
   EXPECT_EQ(report.at("verdict"), "identified");
@@ -69,8 +66,7 @@ TEST_F(CliGemm, TakesArraysOfNumPy) {
   write_npy(path("b.npy"), stored(b_));
   ASSERT_EQ(run({"gemm", "--a", "a.npy", "--b", "b.npy", "--plan", "nvjet", "--out", "d.npy"}).status, 0);
   EXPECT_EQ(read_npy(NpyFile(path("d.npy"))), stored(gemm(named_plan("nvjet", FormatId::fp16), a_, b_)));
-  const Result fit = run({"gemm", "--a", "a.npy", "--b", "b.npy", "--d", "d.npy", "--fit"});
-  EXPECT_EQ(fit.status, 0) << fit.err;
+  printed({"gemm", "--a", "a.npy", "--b", "b.npy", "--d", "d.npy", "--fit"});
 }
 
 TEST_F(CliGemm, AddsCAndABias) {
@@ -202,7 +198,7 @@ TEST_F(CliScaledGemm, SaysWhatIsWrong) {
   StoredTensor blocks{FormatId::ue8m0, {kM, 8}, Codes(1, kM * 8)}, of_b{FormatId::ue8m0, {8, kN}, Codes(1, 8 * kN)};
   refused(blocks, of_b, {"all.safetensors: tensor SA: scales of ue8m0", "no plan is of one"});
   expect_failure({"gemm", "--a", "a.npy", "--b", "b.npy", "--exact-a", "x.npy", "--plan", "nvjet-fp8", "--out", "d"}, 2,
-                 {"gemm: --exact-a and --exact-b: nothing is compared with them; expected --error beside them"});
+                 {"--exact-a requires --error"});
 
   // A fit is of A and B alone; the file says so.
   const StoredTensor a = stored(fp8_a_), b = stored(fp8_b_),
@@ -228,14 +224,12 @@ TEST_F(CliGemm, FindsAPlantedFault) {
   std::string bytes = text("abd.safetensors");
   bytes[bytes.size() - 2 * (65 * 11 + 7)] ^= 1;
   write("abd.safetensors", bytes);
-  const Result fit = run({"gemm", "--in", "abd.safetensors", "--fit"});
-  EXPECT_EQ(fit.status, 1) << fit.out;
-  EXPECT_NE(fit.out.find("unexplained"), std::string::npos);
-  EXPECT_NE(fit.out.find("1 of them not as it says"), std::string::npos) << fit.out;
+  const std::string fit =
+      printed({"gemm", "--in", "abd.safetensors", "--fit"}, {"unexplained", "1 of them not as it says"}, 1);
   for (const char* part : {"  The nearest plan gets 1 of 2145 elements wrong: ", "  Searched: ", "  What to try:\n",
                            "Few elements are wrong", "Ask for a D of fp32"})
-    EXPECT_NE(fit.out.find(part), std::string::npos) << part << "\n" << fit.out;
-  EXPECT_NE(fit.out.find("element [21, 58]"), std::string::npos) << fit.out;
+    EXPECT_NE(fit.find(part), std::string::npos) << part << "\n" << fit;
+  EXPECT_NE(fit.find("element [21, 58]"), std::string::npos) << fit;
 }
 
 TEST_F(CliGemm, AsksAProgram) {
@@ -244,11 +238,10 @@ TEST_F(CliGemm, AsksAProgram) {
   write("multiply", std::string("#!/bin/sh\nexec ") + kProgram +
                         " gemm --in \"$1\" --plan nvjet-fp8-slow --output bf16 --out \"$2\"\n");
   fs::permissions(folder_ / "multiply", fs::perms::owner_all);
-  const Result fit = run({"gemm", "--fit", "--from", "exec:./multiply", "--formats", "fp8e4m3:bf16", "--shape",
-                          "17x40x512", "--json", "-"});
-  EXPECT_EQ(fit.status, 0) << fit.err;
-  const json report = json::parse(fit.out);
-  EXPECT_EQ(report.at("verdict"), "identified") << fit.out;
+  const std::string fit = printed({"gemm", "--fit", "--from", "exec:./multiply", "--formats", "fp8e4m3:bf16", "--shape",
+                                   "17x40x512", "--json", "-"});
+  const json report = json::parse(fit);
+  EXPECT_EQ(report.at("verdict"), "identified") << fit;
   EXPECT_EQ(report.at("plan").at("promote_every"), 128);
   EXPECT_GE(report.at("products"), 6);
   // The names of the files stand where the command has places for them.
@@ -256,18 +249,7 @@ TEST_F(CliGemm, AsksAProgram) {
       run({"gemm", "--fit", "--from",
            "exec:'" + std::string(kProgram) + "' gemm --out {out} --in {in} --plan nvjet-fp8-slow --output bf16",
            "--formats", "fp8e4m3:bf16", "--shape", "17x40x512", "--json", "-"});
-  EXPECT_EQ(placed.out, fit.out) << placed.err;
-}
-
-TEST_F(CliGemm, SaysInAPipeWhatItIsAt) {
-  write("slow", "#!/bin/sh\nsleep 6\nexit 9\n");
-  fs::permissions(folder_ / "slow", fs::perms::owner_all);
-  const Result fit =
-      run({"gemm", "--fit", "--from", "exec:./slow", "--formats", "fp16:fp32", "--shape", "8x8x16", "--json", "-"});
-  EXPECT_EQ(fit.status, 2) << fit.err;
-  EXPECT_NE(fit.err.find("tcnum: 5 s: waiting for product 1\n"), std::string::npos) << fit.err;
-  EXPECT_EQ(fit.err.find('\r'), std::string::npos);
-  EXPECT_EQ(fit.out, "");
+  EXPECT_EQ(placed.out, fit) << placed.err;
 }
 
 TEST_F(CliGemm, DescribesTheNamedPlans) {
@@ -288,19 +270,16 @@ TEST_F(CliGemm, AsksWhatBecomesOfAlphaCAndABias) {
                          "epilogue": {"alpha": "first", "beta": "fused", "bias": "as_c"}})");
   const std::vector<std::string> with = {"gemm",      "--fit",     "--epilogue", "--from",   "plan:plan.json",
                                          "--formats", "fp16:fp16", "--shape",    "40x72x200"};
-  const Result fit = run(with);
-  EXPECT_EQ(fit.status, 0) << fit.err;
-  EXPECT_NE(fit.out.find("alpha, C and a bias: identified"), std::string::npos) << fit.out;
-  EXPECT_NE(fit.out.find(R"(the epilogue: {"alpha":"first","beta":"fused","bias":"as_c"})"), std::string::npos);
+  const std::string fit = printed(with, {"alpha, C and a bias: identified"});
+  EXPECT_NE(fit.find(R"(the epilogue: {"alpha":"first","beta":"fused","bias":"as_c"})"), std::string::npos);
 
   // A program that multiplies A and B, and adds C and the bias, but leaves alpha out.
   write("multiply", std::string("#!/bin/sh\ncp \"$1\" seen.$(ls | grep -c seen)\nexec ") + kProgram +
                         " gemm --in \"$1\" --plan nvjet --output fp16 --out \"$2\"\n");
   fs::permissions(folder_ / "multiply", fs::perms::owner_all);
-  const Result without = run({"gemm", "--fit", "--epilogue", "--from", "exec:./multiply", "--formats", "fp16:fp16",
-                              "--shape", "40x72x200", "--json", "-"});
-  EXPECT_EQ(without.status, 1) << without.err;
-  const json report = json::parse(without.out);
+  const json report = json::parse(printed({"gemm", "--fit", "--epilogue", "--from", "exec:./multiply", "--formats",
+                                           "fp16:fp16", "--shape", "40x72x200", "--json", "-"},
+                                          {}, 1));
   EXPECT_EQ(report.at("verdict"), "identified");
   EXPECT_EQ(report.at("epilogue").at("verdict"), "unexplained");
   EXPECT_EQ(report.at("epilogue").at("first_mismatch").at("product"), "alpha");
@@ -308,8 +287,7 @@ TEST_F(CliGemm, AsksWhatBecomesOfAlphaCAndABias) {
   EXPECT_NE(seen.find(R"("alpha":{"dtype":"F64","shape":[1])"), std::string::npos) << seen.substr(0, 400);
   EXPECT_EQ(seen.find("\"beta\""), std::string::npos);
 
-  expect_failure({"gemm", "--fit", "--epilogue", "--in", "ab.safetensors"}, 2,
-                 {"gemm: --epilogue: expected --from, as a file has one product"});
+  expect_failure({"gemm", "--fit", "--epilogue", "--in", "ab.safetensors"}, 2, {"--epilogue requires --from"});
 }
 
 TEST_F(CliGemm, ComparesWithTheExactProduct) {
@@ -330,22 +308,20 @@ TEST_F(CliGemm, ComparesWithTheExactProduct) {
     EXPECT_EQ(report.at("worst_relative").at("column"), right.worst_relative->column);
   };
   // That of a plan, whether it is written or not, and the one that is there.
-  const Result by_plan = run({"gemm", "--in", "ab.safetensors", "--plan", "nvjet", "--output", "fp32", "--error",
-                              "--out", "abd.safetensors", "--json", "error.json"});
-  EXPECT_EQ(by_plan.status, 0) << by_plan.err;
+  const std::string by_plan = printed({"gemm", "--in", "ab.safetensors", "--plan", "nvjet", "--output", "fp32",
+                                       "--error", "--out", "abd.safetensors", "--json", "error.json"});
   expect(json::parse(text("error.json")));
   EXPECT_EQ(json::parse(text("error.json")).at("plan").at("name"), "nvjet");
   EXPECT_EQ(MatrixFile(path("abd.safetensors")).read("D"), stored(d));
   const auto& worst = *right.worst;
-  EXPECT_NE(by_plan.out.find("[" + std::to_string(worst.row) + ", " + std::to_string(worst.column) + "]"),
+  EXPECT_NE(by_plan.find("[" + std::to_string(worst.row) + ", " + std::to_string(worst.column) + "]"),
             std::string::npos)
-      << by_plan.out;
-  EXPECT_NE(by_plan.out.find("19 instructions of 16 products"), std::string::npos) << by_plan.out;
+      << by_plan;
+  EXPECT_NE(by_plan.find("19 instructions of 16 products"), std::string::npos) << by_plan;
 
-  const Result given = run({"gemm", "--in", "abd.safetensors", "--error", "--json", "-"});
-  EXPECT_EQ(given.status, 0) << given.err;
-  expect(json::parse(given.out));
-  EXPECT_EQ(json::parse(given.out).at("plan"), nullptr);
+  const std::string given = printed({"gemm", "--in", "abd.safetensors", "--error", "--json", "-"});
+  expect(json::parse(given));
+  EXPECT_EQ(json::parse(given).at("plan"), nullptr);
 }
 
 /// Products of forty bands of rows by a datapath whose sums take many words, with an infinity in each column: some ten
@@ -406,14 +382,12 @@ TEST_F(CliLongGemm, WritesNothingWhereItIsInterrupted) {
   }
 }
 
-TEST_F(CliLongGemm, ShowsOnATerminalHowFarItIsAndKeepsRows) {
+TEST_F(CliLongGemm, ShowsOnATerminalHowFarItIs) {
   const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
   ASSERT_GE(terminal, 0);
-  ASSERT_EQ(grantpt(terminal), 0);
-  ASSERT_EQ(unlockpt(terminal), 0);
+  ASSERT_EQ(grantpt(terminal) + unlockpt(terminal), 0);
   const std::string name = ptsname(terminal);
-  const pid_t child =
-      start(gemm_with({"--keep-rows"}), "out", [&] { dup2(open(name.c_str(), O_RDWR | O_NOCTTY), STDERR_FILENO); });
+  const pid_t child = start(gemm_with({}), "out", [&] { dup2(open(name.c_str(), O_RDWR | O_NOCTTY), STDERR_FILENO); });
   std::string shown;
   char some[256];
   bool interrupts = false;
@@ -424,26 +398,9 @@ TEST_F(CliLongGemm, ShowsOnATerminalHowFarItIsAndKeepsRows) {
     interrupts = true;
   }
   close(terminal);
-  const Result r = finish(child);
-  EXPECT_EQ(r.status, 3) << shown;
-  EXPECT_NE(shown.find("multiplying: "), std::string::npos) << shown;
-  EXPECT_NE(shown.find(" rows/s, "), std::string::npos) << shown;
-  EXPECT_NE(shown.find("of 40960 rows of d.safetensors are finished, the others are zero"), std::string::npos) << shown;
-
-  // Rows of whole bands are those of the plan, and all others are zero.
-  const std::size_t from = shown.find("gemm: interrupted: ") + std::string("gemm: interrupted: ").size();
-  const std::size_t finished = std::stoull(shown.substr(from));
-  EXPECT_GT(finished, 0u);
-  EXPECT_LT(finished, kRows);
-  const StoredTensor a = MatrixFile(path("ab.safetensors")).read("A"), b = MatrixFile(path("ab.safetensors")).read("B");
-  const StoredTensor d = MatrixFile(path("d.safetensors")).read("D");
-  const GemmPlan plan = read_plan(path("plan.json"));
-  for (const std::size_t row : {std::size_t{0}, finished / 2, finished - 1, finished, kRows - 1}) {
-    Matrix line(FormatId::fp16, 1, 64);
-    for (std::size_t k = 0; k < 64; ++k) line.set(0, k, a.codes[row * 64 + k]);
-    const Matrix right = row < finished ? gemm(plan, line, view_of(b)) : Matrix(FormatId::fp32, 1, kColumns);
-    for (std::size_t j = 0; j < kColumns; ++j) EXPECT_EQ(d.codes[row * kColumns + j], right(0, j)) << row;
-  }
+  EXPECT_EQ(finish(child).status, 3) << shown;
+  for (const char* part : {"multiplying: ", " rows/s, ", "interrupted after "})
+    EXPECT_NE(shown.find(part), std::string::npos) << shown;
 }
 
 TEST_F(CliGemm, SaysWhatIsWrong) {
@@ -455,8 +412,7 @@ TEST_F(CliGemm, SaysWhatIsWrong) {
   };
   expect_failure(with({}), 2, {"--plan: missing"});
   expect_failure(with({"--plan", "nvjet"}), 2, {"--out: missing"});
-  expect_failure(with({"--in", "ab.safetensors", "--a", "x", "--plan", "nvjet", "--out", "d"}), 2,
-                 {"either --in FILE"});
+  expect_failure(with({"--in", "ab.safetensors", "--a", "x", "--plan", "nvjet", "--out", "d"}), 2, {"--in", "--a"});
   expect_failure(with({"--in", "ab.safetensors", "--plan", "jet", "--out", "d"}), 2,
                  {"--plan: jet is neither", "nvjet-fp8"});
   expect_failure(with({"--in", "ab.safetensors", "--plan", "deepgemm", "--out", "d"}), 2,
@@ -464,11 +420,9 @@ TEST_F(CliGemm, SaysWhatIsWrong) {
   expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--beta", "1", "--out", "d"}), 2,
                  {"ab.safetensors: gemm: beta is 1 and there is no C"});
   expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--processor", "tpu", "--out", "d"}), 2,
-                 {"gemm: --processor: tpu is unknown; expected cpu or gpu"});
-  expect_failure(with({"--in", "ab.safetensors", "--error", "--processor", "gpu"}), 2,
-                 {"--processor: without --plan nothing is multiplied"});
-  expect_failure(with({"--in", "ab.safetensors", "--fit", "--processor", "gpu"}), 2,
-                 {"--processor: --fit multiplies on the CPU"});
+                 {"--processor: tpu", "cpu"});
+  expect_failure(with({"--in", "ab.safetensors", "--error", "--processor", "gpu"}), 2, {"--processor requires --plan"});
+  expect_failure(with({"--in", "ab.safetensors", "--fit", "--processor", "gpu"}), 2, {"--processor requires --plan"});
   expect_failure(with({"--fit", "--from", "cublaslt2"}), 2, {"--formats and --shape"});
   expect_failure(with({"--fit", "--from", "x", "--formats", "fp16:fp16", "--shape", "1x2x3"}), 2,
                  {"--from: x; expected exec:"});
@@ -483,9 +437,9 @@ TEST_F(CliGemm, SaysWhatIsWrong) {
                  {"--formats: fp16; expected A:D"});
   expect_failure(with({"--fit", "--from", "exec:true", "--formats", "fp16:fp16", "--shape", "1x2"}), 2,
                  {"--shape: 1x2; expected M×N×K"});
-  expect_failure(with({"--in", "ab.safetensors", "--error", "--out", "d"}), 2, {"--out: without --plan"});
+  expect_failure(with({"--in", "ab.safetensors", "--error", "--out", "d"}), 2, {"--out requires --plan"});
   expect_failure(with({"--a", "a.npy", "--b", "b.npy", "--d", "d.npy", "--plan", "nvjet", "--error"}), 2,
-                 {"--d: --plan makes a D"});
+                 {"--d", "excludes", "--plan"});
   expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--out", "d", "--json", "j"}), 2,
                  {"--json: a product has no report"});
   expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--error", "--json", "ab.safetensors"}), 2,

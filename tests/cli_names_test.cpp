@@ -89,9 +89,7 @@ TEST_F(CliNames, AnyCommandTakesADatapathOfTheCatalogue) {
 
 /// Without a prefix too; then it says whose instruction is probed.
 TEST_F(CliNames, ASourceMayBeANameAlone) {
-  const Result r = run({"probe", "--from", std::string("a100:") + kInstruction, "--json", "-"});
-  EXPECT_EQ(r.status, 0) << r.err;
-  const json p = json::parse(r.out);
+  const json p = json::parse(printed({"probe", "--from", std::string("a100:") + kInstruction, "--json", "-"}));
   EXPECT_EQ(p["arch"], "sm_80");
   EXPECT_EQ(p["instructions"][0]["name"], kInstruction);
   EXPECT_EQ(p["instructions"][0]["verdict"], "identified");
@@ -108,11 +106,10 @@ TEST_F(CliNames, AnAccountIsPartOfTheName) {
   const auto several = std::ranges::find_if(accounts, [](const auto& of) { return of.second.size() > 1; });
   ASSERT_NE(several, accounts.end());
   for (const CatalogueEntry& each : several->second) {
-    const Result r = run({"list", "--datapath", "l40s:" + several->first + ":" + each.account});
-    EXPECT_EQ(r.status, 0) << r.err;
-    write("one.json", r.out);
+    const std::string r = printed({"list", "--datapath", "l40s:" + several->first + ":" + each.account});
+    write("one.json", r);
     EXPECT_EQ(read_datapath((folder_ / "one.json").string()), each.datapath) << each.account;
-    EXPECT_NE(json::parse(r.out)["source"].get<std::string>().find(each.origin), std::string::npos);
+    EXPECT_NE(json::parse(r)["source"].get<std::string>().find(each.origin), std::string::npos);
   }
 }
 

@@ -18,9 +18,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 TEST_F(CliText, GoldenVectorsAgreeWithTheirDatapath) {
   for (const char* name : {"golden.safetensors", "golden.csv", "golden.hex", "golden.mem"}) {
     ASSERT_EQ(run({"generate", "--arch", "sm_90", "--instr", kInstruction, "--count", "100", "--out", name}).status, 0);
-    const Result result = run({"verify", "--vectors", name});
-    EXPECT_EQ(result.status, 0) << name << result.err;
-    EXPECT_NE(result.out.find("100"), std::string::npos) << result.out;
+    printed({"verify", "--vectors", name}, {"100"});
   }
   // A datapath of another architecture gives other results somewhere.
   ASSERT_EQ(run({"generate", "--arch", "sm_90", "--instr", kInstruction, "--distribution", "cancellation", "--datapath",
@@ -143,7 +141,7 @@ TEST_F(CliText, BadInputIsRefused) {
   expect_refused(with({"--count", "1e12"}), "--count");
   expect_refused(with({"--form", "xml"}), "--form");
   expect_refused({"generate", "--out", "x.csv"}, "--arch: missing");
-  expect_refused({"generate", "--arch", "sm_90", "--instr", kInstruction}, "--out: missing");
+  expect_refused({"generate", "--arch", "sm_90", "--instr", kInstruction}, "--out is required");
   expect_refused({"generate", "--arch", "sm_90", "--instr", kInstruction, "--out", "nowhere/x.csv"}, "nowhere");
   expect_refused({"convert", "--in", "x.csv", "--out", "y.hex"}, "x.csv");
   std::ofstream(folder_ / "x.testfloat") << "0 0\n";

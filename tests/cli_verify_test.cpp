@@ -4,8 +4,8 @@
 #include <set>
 #include <sstream>
 
-#include "labels.hpp"
 #include "cli.hpp"
+#include "labels.hpp"
 #include "src/questions/packing.hpp"
 #include "tcnum/sparse_tiles.hpp"
 #include "tcnum/tiles.hpp"
@@ -28,9 +28,9 @@ TEST_F(CliVerify, DisagreementsOfFilesAreKept) {
   record_other("one.safetensors");
   fs::create_directory(folder_ / "more");
   fs::copy(folder_ / "one.safetensors", folder_ / "more/one.safetensors");
-  const Result r = run({"verify", "--vectors", "one.safetensors", "more/one.safetensors", "--datapath", kDatapath,
-                        "--disagreements", "kept", "--json", "v.json"});
-  EXPECT_EQ(r.status, 1) << r.err;
+  const std::string r = printed({"verify", "--vectors", "one.safetensors", "more/one.safetensors", "--datapath",
+                                 kDatapath, "--disagreements", "kept", "--json", "v.json"},
+                                {}, 1);
   const json v = json::parse(text("v.json"));
   const std::uint64_t each = v["files"][0]["mismatches"], all = v["mismatches"];
   EXPECT_GT(each, 3u);
@@ -38,24 +38,24 @@ TEST_F(CliVerify, DisagreementsOfFilesAreKept) {
   EXPECT_EQ(v["files"][0]["disagreements"], "kept/one.safetensors");
   EXPECT_EQ(v["files"][1]["disagreements"], "kept/one-2.safetensors");
   EXPECT_EQ(v["count"], v["files"][0]["count"].get<std::uint64_t>() + v["files"][1]["count"].get<std::uint64_t>());
-  EXPECT_NE(r.out.find("2 files: "), std::string::npos) << r.out;
-  EXPECT_NE(r.out.find("mismatches in 2 files"), std::string::npos) << r.out;
+  EXPECT_NE(r.find("2 files: "), std::string::npos) << r;
+  EXPECT_NE(r.find("mismatches in 2 files"), std::string::npos) << r;
   for (const char* file : {"kept/one.safetensors", "kept/one-2.safetensors"}) {
     EXPECT_EQ(read_vectors(path(file)).tiles.size(), each);
     EXPECT_EQ(run({"verify", "--vectors", file, "--datapath", "other.json"}).status, 0);
     // Every one of them, and nothing else, disagrees with the other.
-    const Result again = run({"verify", "--vectors", file, "--datapath", kDatapath, "--json", "-"});
-    EXPECT_EQ(again.status, 1);
-    EXPECT_EQ(json::parse(again.out)["mismatches"], each);
+    EXPECT_EQ(json::parse(
+                  printed({"verify", "--vectors", file, "--datapath", kDatapath, "--json", "-"}, {}, 1))["mismatches"],
+              each);
   }
 }
 
 TEST_F(CliVerify, WhereNothingDisagreesNothingIsKept) {
   ASSERT_EQ(run(probe_datapath({"--record", "one.safetensors"})).status, 0);
-  const Result r = run({"verify", "--vectors", "one.safetensors", "--datapath", kDatapath, "--disagreements", "kept"});
-  EXPECT_EQ(r.status, 0) << r.err;
+  const std::string r =
+      printed({"verify", "--vectors", "one.safetensors", "--datapath", kDatapath, "--disagreements", "kept"});
   EXPECT_FALSE(fs::exists(folder_ / "kept"));
-  EXPECT_EQ(r.out.find("files:"), std::string::npos) << "one file needs no total: " << r.out;
+  EXPECT_EQ(r.find("files:"), std::string::npos) << "one file needs no total: " << r;
 }
 
 /// What is kept is what the instruction made of its operands: signs turned, and c left out.
@@ -75,10 +75,9 @@ TEST_F(CliVerify, ModifiersAreAppliedToWhatIsKept) {
   vectors.arch = "sm_90";
   vectors.metadata = {{"scale_a", "-1"}, {"scale_d", "0"}};
   write_vectors(path("m.safetensors"), vectors);
-  const Result r = run({"verify", "--vectors", "m.safetensors", "--disagreements", "kept"});
-  EXPECT_EQ(r.status, 1) << r.err;
-  EXPECT_NE(r.out.find("0xbc00 = -1"), std::string::npos) << r.out;
-  EXPECT_EQ(r.out.find("0x40a00000"), std::string::npos) << r.out;
+  const std::string r =
+      printed({"verify", "--vectors", "m.safetensors", "--disagreements", "kept"}, {"0xbc00 = -1"}, 1);
+  EXPECT_EQ(r.find("0x40a00000"), std::string::npos) << r;
   const Vectors kept = read_vectors(path("kept/m.safetensors"));
   EXPECT_FALSE(kept.metadata.contains("scale_a"));
   EXPECT_EQ(kept.tiles.a[0], kOne | 0x8000);
@@ -159,15 +158,13 @@ TEST_F(CliVerify, AnAmbiguousReportSaysWhatIsSettled) {
     vectors.tiles.*codes = few;
   }
   write_vectors(path("few.safetensors"), vectors);
-  const Result r = run({"probe", "--from", "few.safetensors", "--json", "p.json"});
-  EXPECT_EQ(r.status, 0) << r.err;
-  EXPECT_NE(r.out.find("Settled: nothing. Open: structure, fraction_bits"), std::string::npos) << r.out;
-  EXPECT_NE(r.out.find("For example"), std::string::npos) << r.out;
+  const std::string r = printed({"probe", "--from", "few.safetensors", "--json", "p.json"},
+                                {"Settled: nothing. Open: structure, fraction_bits", "For example"});
   const json one = json::parse(text("p.json"))["instructions"][0];
   EXPECT_EQ(one["verdict"], "ambiguous");
   EXPECT_TRUE(one["summary"]["sentence"].get<std::string>().starts_with("For example: ")) << one["summary"];
   EXPECT_GT(one["undetermined"]["structure"].size(), 20u);
-  EXPECT_LT(r.out.find("fraction_bits    ") - r.out.find("structure     "), 300u) << "a few structures are enough";
+  EXPECT_LT(r.find("fraction_bits    ") - r.find("structure     "), 300u) << "a few structures are enough";
 }
 
 /// Of several instructions, each has the file of its own answers.
@@ -201,6 +198,51 @@ TEST_F(CliVerify, EveryInstructionNamesItsSource) {
     }
   }
   EXPECT_GT(same, 2u);
+}
+
+TEST_F(CliVerify, ProbesOfManyComeInOrderUpToTheFirstFailure) {
+  const std::vector<std::string> names = {"mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k16.f32.bf16.bf16.f32",
+                                          "wgmma.m64n8k16.f32.bf16.bf16"};
+  fs::create_directories(folder_ / "records/sm_90");
+  for (const std::string& name : names) {
+    fs::copy_file(fs::path(TCNUM_SOURCE_DIR) / "vectors/sm_90" / (name + ".safetensors"),
+                  folder_ / "records/sm_90" / (name + ".safetensors"));
+  }
+  const auto probe_all = [&] {
+    return run({"probe", "--arch", "sm_90", "--format", "bf16", "--from", "recorded"}, "out",
+               [] { setenv("TCNUM_VECTORS", "records", 1); });
+  };
+  const Result all = probe_all();
+  std::size_t at = 0;
+  for (const std::string& name : names) {
+    at = all.out.find(name + " on sm_90: identified", at);
+    ASSERT_NE(at, std::string::npos) << name;
+  }
+  fs::resize_file(folder_ / "records/sm_90" / (names[1] + ".safetensors"), 1000);
+  const Result some = probe_all();
+  EXPECT_EQ(some.status, 2);
+  EXPECT_NE(some.err.find(names[1]), std::string::npos) << some.err;
+  EXPECT_EQ(some.out, all.out.substr(0, some.out.size()));
+  EXPECT_NE(some.out.find(names[0]), std::string::npos);
+  EXPECT_EQ(some.out.find(names[2] + " on sm_90"), std::string::npos);
+}
+
+TEST_F(CliVerify, ProbesAreShownAsTables) {
+  const auto probe = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"probe", "--from", "p.safetensors"});
+    return more;
+  };
+  ASSERT_EQ(run(probe_datapath({"--record", "p.safetensors"})).status, 0);
+  const std::string latex = run(probe({"--table", "latex"})).out;
+  EXPECT_TRUE(latex.starts_with("\\begin{tabular}{l"));
+  EXPECT_NE(latex.find("\nmma.m16n8k16.f32.f16.f16.f32 & identified & 1$\\times$16 F=25 RZ & "), std::string::npos)
+      << latex;
+  EXPECT_NE(latex.find("toward\\_zero"), std::string::npos);
+  EXPECT_NE(run(probe({"--table", "md"})).out.find("| toward\\_zero |"), std::string::npos);
+  expect_failure(probe({"--table", "html"}), 2, {"--table", "html", "text, md, csv or latex"});
+  expect_failure(probe({"--table", "md", "--json", "-"}), 2, {"--table", "--json"});
+  expect_failure({"probe", "--arch", "sm_80", "--from", "recorded", "--format", "fp16", "--table", "md"}, 3,
+                 {"tcnum list --table"});
 }
 
 }  // namespace

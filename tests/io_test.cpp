@@ -19,7 +19,6 @@
 #include "io/json.hpp"
 #include "io/printable.hpp"
 #include "io/replacement_file.hpp"
-#include "io/sha256.hpp"
 
 namespace tcnum::io_test {
 namespace {
@@ -292,22 +291,6 @@ TEST(Printable, ErrorsAreOneShortLine) {
        {std::string(InputError(long_line).what()), std::string(UnavailableError(long_line).what())}) {
     EXPECT_LE(what.size(), 2000u);
     EXPECT_TRUE(what.ends_with("\\n\\u001b[2J; expected y"));
-  }
-}
-
-// --- Hashes
-
-TEST(Sha256, IsWhatTheStandardSays) {
-  EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");  // FIPS 180-4's example
-}
-
-TEST(Sha256, DoesNotDependOnHowTheBytesCome) {
-  const std::string all = repeated("0123456789", 33);
-  for (std::size_t first = 0; first <= all.size(); first += 30) {
-    Sha256 hash;
-    hash.add(std::string_view(all).substr(0, first));
-    hash.add(std::string_view(all).substr(first));
-    EXPECT_EQ(hash.hex(), sha256(all)) << first;
   }
 }
 

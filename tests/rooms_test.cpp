@@ -29,7 +29,7 @@ const std::vector<std::pair<std::string, Rooms>> kRooms = {
     {"src/oracles", {"include", "io", "emu", "isa", "src/questions", "src/files"}},
     {"src/fit", {"include", "emu", "src/questions"}},
     {"src/gemm", {"include", "io", "emu", "src/files", "src/fit", "src/oracles"}},
-    {"src/catalogue", {"include", "emu", "src/files"}},
+    {"src/catalogue", {"include", "io", "emu", "src/files"}},
     {"src/identify", {"include", "emu", "src/questions", "src/fit", "src/catalogue"}},
     {"src/report", {"include", "io", "src/catalogue", "src/files", "src/fit", "src/gemm"}},
     {"src/ranks", {"include"}},

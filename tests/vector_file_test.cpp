@@ -549,55 +549,6 @@ TEST_F(VectorFile, AcceptsAPaddedHeader) {
   EXPECT_EQ(read_refusal(path_), "");
 }
 
-/// Any damage is read or refused: it never crashes, hangs, or throws anything else.
-TEST_F(VectorFile, SurvivesDamage) {
-  const std::string dense = good_parts().bytes(), sparse = good_sparse_parts().bytes();
-  EXPECT_TRUE(rc::check("mutations and truncations are read or refused in one line", [&] {
-    std::string bytes = *rc::gen::arbitrary<bool>() ? dense : sparse;
-    const auto edits = *rc::gen::inRange(0, 4);
-    for (int i = 0; i < edits; ++i) {
-      // Most of the damage in the header, where the structure is.
-      const auto last = *rc::gen::element<std::size_t>(8, bytes.size() / 2, bytes.size());
-      const auto at = *rc::gen::inRange<std::size_t>(0, last);
-      const char value =
-          *rc::gen::oneOf(rc::gen::arbitrary<char>(), rc::gen::elementOf(std::string("{}[]\",:-0189eE")));
-      if (*rc::gen::arbitrary<bool>()) {
-        bytes[at] = value;
-      } else {
-        bytes.insert(at, 1, value);
-      }
-    }
-    if (*rc::gen::inRange(0, 4) == 0) bytes.resize(*rc::gen::inRange<std::size_t>(0, bytes.size()));
-    write_bytes(path_, bytes);
-    const bool results_required = *rc::gen::arbitrary<bool>();
-    const std::string message = read_refusal(path_, results_required);
-    RC_CLASSIFY(message.empty(), "read");
-    RC_ASSERT(message.find('\n') == std::string::npos);
-    RC_ASSERT(message.empty() || message.starts_with(path_ + ": "));
-  }));
-}
-
-/// Headers that are JSON but hold anything anywhere.
-TEST_F(VectorFile, SurvivesStrangeValues) {
-  const auto values = ordered_json::parse(
-      R"([null, true, 0, 1, -1, 2.5, 1e300, 18446744073709551615, "", "F16", "\u0000", [], [0, 0], [1, 1, 1], {}])");
-  const ordered_json flat = good_parts().header.flatten();
-  std::vector<std::string> places;
-  for (const auto& [place, value] : flat.items()) {
-    ordered_json::json_pointer pointer(place);
-    for (; !pointer.empty(); pointer.pop_back()) places.push_back(pointer.to_string());
-  }
-  EXPECT_TRUE(rc::check("any value at any place is read or refused", [&] {
-    Parts parts = good_parts();
-    const std::string place = *rc::gen::elementOf(places);
-    const auto value = *rc::gen::inRange<std::size_t>(0, values.size());
-    parts.header[ordered_json::json_pointer(place)] = values[value];
-    write_bytes(path_, parts.bytes());
-    const std::string message = read_refusal(path_);
-    RC_ASSERT(message.empty() || message.starts_with(path_ + ": "));
-  }));
-}
-
 // --- Writing ----------------------------------------------------------------------------------------------------
 
 std::string write_refusal(const std::string& path, const Vectors& vectors) {

@@ -5,8 +5,8 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
-#include "io/nearest.hpp"
 #include "io/printable.hpp"
+#include "src/catalogue/names.hpp"
 
 namespace tcnum {
 
@@ -46,23 +46,7 @@ const Format& format_of(const char* name, std::string_view argument) {
 }
 
 const Instruction& instruction_of(ArchId id, const char* name) {
-  std::string expected = fmt::format("one that `tcnum list --arch {}` shows", arch(id).name);
-  const std::string_view text = text_of(name, "instruction", expected);
-  const Instruction* const found = find_instruction(text);
-  if (found == nullptr || !found->archs.contains(id)) {
-    std::vector<std::string> names;
-    for (const Instruction& each : instructions()) {
-      if (each.archs.contains(id)) names.push_back(each.name());
-    }
-    expected += ", such as " + nearest_names(text, names);
-  }
-  if (found == nullptr)
-    throw InputError(fmt::format("instruction: {} is unknown; expected {}", in_quotes(text), expected));
-  if (!found->archs.contains(id)) {
-    throw InputError(
-        fmt::format("instruction: {} does not have {}; expected {}", arch(id).name, found->name(), expected));
-  }
-  return *found;
+  return instruction_named("instruction", text_of(name, "instruction", "the name of an instruction"), id);
 }
 
 void check_codes(std::span<const std::byte> codes, const Format& f, std::string_view argument) {

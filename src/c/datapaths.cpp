@@ -7,33 +7,8 @@
 #include "guard.hpp"
 #include "handles.hpp"
 #include "io/json.hpp"
-#include "io/printable.hpp"
 #include "src/catalogue/names.hpp"
 #include "tcnum/catalogue.hpp"
-
-namespace tcnum {
-namespace {
-
-std::vector<CatalogueEntry> accounts_of(ArchId id, const Instruction& in) {
-  std::vector<CatalogueEntry> accounts = catalogue(id, in);
-  if (!accounts.empty()) return accounts;
-  throw InputError(
-      fmt::format("instruction: the catalogue has no datapath of {} on {}; expected one that `tcnum list --arch "
-                  "{}` shows with a datapath, or a datapath of your own",
-                  in.name(), arch(id).name, arch(id).name));
-}
-
-CatalogueEntry account_named(std::vector<CatalogueEntry> accounts, const char* name) {
-  std::string known;
-  for (CatalogueEntry& each : accounts) {
-    if (name == nullptr || each.account == name) return std::move(each);
-    known += (known.empty() ? "" : ", ") + each.account;
-  }
-  throw InputError(fmt::format("account: {} is unknown; expected one of: {}", in_quotes(name), known));
-}
-
-}  // namespace
-}  // namespace tcnum
 
 using namespace tcnum;
 
@@ -41,7 +16,8 @@ tcnum_status tcnum_datapath_find(const char* arch_name, const char* instruction,
                                  tcnum_datapath** datapath) {
   return handed_back(datapath, "datapath", [&] {
     const ArchId id = arch_of(arch_name);
-    return new tcnum_datapath(account_named(accounts_of(id, instruction_of(id, instruction)), account));
+    return new tcnum_datapath(
+        account_named("instruction", "account", id, instruction_of(id, instruction), text_or_none(account)));
   });
 }
 
@@ -50,7 +26,7 @@ tcnum_status tcnum_datapath_at(const char* arch_name, const char* instruction, s
   return handed_back(datapath, "datapath", [&] {
     const ArchId id = arch_of(arch_name);
     const Instruction& in = instruction_of(id, instruction);
-    std::vector<CatalogueEntry> accounts = accounts_of(id, in);
+    std::vector<CatalogueEntry> accounts = catalogue(id, in);
     if (index >= accounts.size()) {
       throw InputError(fmt::format("index: is {}; expected a number below {}, the accounts of {} on {}", index,
                                    accounts.size(), in.name(), arch(id).name));
@@ -71,9 +47,8 @@ tcnum_status tcnum_datapath_read(const char* path, tcnum_datapath** datapath) {
     tcnum_datapath*& result = result_of(datapath, "datapath");
     const std::string_view text = text_of(path, "path", "the path of a file, or ARCH:INSTRUCTION");
     if (const auto name = catalogue_name_of(text)) {
-      result = new tcnum_datapath(
-          account_named(accounts_of(name->arch, instruction_of(name->arch, name->instruction.c_str())),
-                        name->account.empty() ? nullptr : name->account.c_str()));
+      result = new tcnum_datapath(account_named("instruction", "account", name->arch,
+                                                instruction_of(name->arch, name->instruction.c_str()), name->account));
     } else {
       result = new tcnum_datapath(read_datapath(std::string(text)));
     }

@@ -8,6 +8,7 @@
 #include "emu/parallel.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
+#include "src/catalogue/names.hpp"
 #include "src/report/diff_report.hpp"
 #include "src/report/explain.hpp"
 #include "src/report/source.hpp"
@@ -24,13 +25,8 @@ class Chosen {
     if (given != nullptr) return;
     if (tiles.instruction == nullptr)
       throw InputError("datapath: is NULL; expected a datapath, as the tiles are of no instruction");
-    const ArchId id = *find_arch(tiles.vectors.arch);
-    std::vector<CatalogueEntry> accounts = catalogue(id, *tiles.instruction);
-    if (accounts.empty()) {
-      throw InputError(fmt::format("datapath: is NULL; expected a datapath, as the catalogue has none for {} on {}",
-                                   tiles.instruction->name(), arch(id).name));
-    }
-    own_ = std::make_unique<tcnum_datapath>(std::move(accounts.front()));
+    own_ = std::make_unique<tcnum_datapath>(
+        account_named("datapath: is NULL", "account", *find_arch(tiles.vectors.arch), *tiles.instruction, ""));
     datapath_ = own_.get();
   }
   const tcnum_datapath* operator->() const { return datapath_; }

@@ -174,10 +174,6 @@ GivenAnswers of_safetensors(const IdentifyCommandOptions& options) {
 
 GivenAnswers read_answers(const IdentifyCommandOptions& options) {
   if (options.in.empty()) return typed(options);
-  if (!options.a.empty() || !options.b.empty() || !options.c.empty() || !options.d.empty() || !options.sa.empty() ||
-      !options.sb.empty()) {
-    throw InputError("identify: expected either --in FILE or --a, --b, --c and --d");
-  }
   const VectorForm form = vector_form(kIn, options.in, "--in-form", options.in_form);
   if (form.text) return of_text(options, *form.text);
   return form.arrays ? of_arrays(options) : of_safetensors(options);

@@ -14,7 +14,7 @@ namespace tcnum {
 namespace {
 
 /// Options whose texts describe the commands of both programs.
-bool describes_commands(std::string_view argument) { return argument == "--man" || argument.starts_with("--complet"); }
+bool describes_commands(std::string_view argument) { return argument.starts_with("--complet"); }
 
 }  // namespace
 

@@ -75,6 +75,10 @@ void add_program_options(CLI::App& command, ProgramCommandOptions& options) {
   command.add_option("--scale-block", options.scale_block, "Of block scales: products that share one, such as 32");
   command.add_option("--scale-format", options.scale_format, "Of block scales: ue8m0 (default) or ue4m3");
   command.add_flag("--any-nan", options.any_nan, "With exec: of a NaN, do not look at the bits");
+  need(command, {"--b", "--c", "--d", "--k", "--scale-block"}, "--a");
+  for (const char* other : {"--d", "--k", "--from"}) need(command, {"--a"}, other);
+  need(command, {"--scale-format"}, "--scale-block");
+  exclude(command, {"--a"}, {"--arch", "--instr"});
 }
 void add_time_limit(CLI::App& command, double& seconds) {
   constexpr double kMostSeconds = 1e6;
@@ -99,8 +103,6 @@ void add_probe(CLI::App& app, Action& action) {
   add_time_limit(command, options->program.time_limit);
   add_output(command, "--record", options->record,
              "Keep the answers: FILE.safetensors for one instruction, else a folder");
-  command.add_flag("--fresh", options->fresh,
-                   "Fit recorded answers anew, although the fit is kept in the user's cache folder");
   command.add_option("--table", options->table, kTable);
   add_output(command, "--json", options->json, kJson);
   add_whole(command, "--seed", options->seed, "Seed of random operands");
@@ -150,6 +152,7 @@ void add_emulate(CLI::App& app, Action& action) {
       ->default_str("");
   command.add_flag("--serve", options->serve,
                    "Answer batches on standard input, as what --from exec:COMMAND starts (docs/oracles.md)");
+  exclude(command, {"--serve"}, {"--in", "--out"});
 }
 
 void add_generate(CLI::App& app, Action& action) {
@@ -166,7 +169,7 @@ void add_generate(CLI::App& app, Action& action) {
       ->capture_default_str();
   command.add_option("--count", options->count, "How many (default: 1000; of the battery, all)");
   add_whole(command, "--seed", options->seed, "Seed of the operands");
-  add_output(command, "--out", options->out, kTextOut);
+  add_output(command, "--out", options->out, kTextOut)->required();
   command.add_option("--form", options->form, kForm);
   command.add_flag("--exact", options->exact, "Use the slow emulator that defines the meaning");
 }
@@ -177,6 +180,7 @@ void add_convert(CLI::App& app, Action& action) {
   add_problem_files(command, *options);
   command.add_option("--datapath", options->datapath,
                      "Of dot products of no instruction: a file, or ARCH:INSTRUCTION[:ACCOUNT]");
+  for (const char* needed : {"--in", "--out"}) command.get_option(needed)->required();
 }
 
 void add_explain(CLI::App& app, Action& action) {
@@ -201,7 +205,6 @@ void add_explain(CLI::App& app, Action& action) {
   command.add_option("--a", options->a, kElements);
   command.add_option("--b", options->b, "b[0], b[1], ..., likewise");
   command.add_option("--c", options->c, "c, likewise");
-  command.add_option("--d", options->d, "An answer, by its code or as printed: whose is it?");
   command.add_option("--sa", options->sa, "a's block scales, likewise (those left out are 1)");
   command.add_option("--sb", options->sb, "b's block scales");
   command.add_option(
@@ -210,6 +213,12 @@ void add_explain(CLI::App& app, Action& action) {
   command.add_option("--account", options->accounts, kAccount);
   add_output(command, "--json", options->json, kJson);
   add_output(command, "--latex", options->latex, "Write the tables for LaTeX (- for standard output)");
+  exclude(command, {"--in"}, {"--a", "--b", "--c", "--sa", "--sb"});
+  need(command, {"--at"}, "--in");
+  need(command, {"--plan"}, "--at");
+  exclude(command, {"--plan"}, {"--arch", "--instr", "--format", "--account", "--datapath", "--all"});
+  need(command, {"--alpha", "--beta"}, "--plan");
+  exclude(command, {"--all"}, {"--arch", "--account", "--in"});
 }
 
 void add_identify(CLI::App& app, Action& action) {
@@ -234,6 +243,7 @@ void add_identify(CLI::App& app, Action& action) {
   command.add_flag("--all", options->all, "Show every datapath that does not agree, too");
   add_output(command, "--json", options->json, kJson);
   add_whole(command, "--seed", options->seed, "Seed of random inputs that are tried to tell apart what agrees");
+  exclude(command, {"--in"}, {"--a", "--b", "--c", "--d", "--sa", "--sb"});
 }
 
 /// A line for each, with the formats of its operands.
@@ -269,9 +279,9 @@ void add_gemm(CLI::App& app, Action& action) {
   command.add_option("--output", options->output, "Format of D (default: the plan's)");
   add_number(command, "--alpha", options->alpha, "D = alpha · A · B + beta · C + bias", parse_number);
   add_number(command, "--beta", options->beta, "Of C (default: 1 where there is a C)", parse_number);
-  command.add_option("--processor", options->processor,
-                     "With --plan: cpu (default), or gpu, which gives the same bits");
-  command.add_flag("--keep-rows", options->keep_rows, "Where it is interrupted, write the rows that are finished");
+  command
+      .add_option("--processor", options->processor, "With --plan: cpu (default), or gpu, which gives the same bits")
+      ->check(CLI::IsMember({"cpu", "gpu"}));
   command.add_flag("--error", options->error,
                    "Compare D with the exact product: that of --plan, or without one the D that is given");
   command.add_flag("--fit", options->fit, "Find the plan of the product in --in, or of whatever --from names");
@@ -299,6 +309,16 @@ void add_gemm(CLI::App& app, Action& action) {
       [](std::string_view option, std::string_view text) { return parse_whole(option, text, 1, kMostAlgorithms); });
   add_whole(command, "--seed", options->seed, "With --from: seed of the operands");
   add_output(command, "--json", options->json, kJson);
+  const OptionNames arrays = {"--a", "--b", "--c", "--d", "--bias", "--scale-a", "--scale-b", "--exact-a", "--exact-b"};
+  exclude(command, {"--in"}, arrays);
+  need(command, {"--a", "--c", "--d", "--bias", "--scale-a", "--scale-b", "--exact-a", "--exact-b"}, "--b");
+  need(command, {"--b"}, "--a");
+  need(command, {"--out", "--processor"}, "--plan");
+  need(command, {"--exact-a", "--exact-b"}, "--error");
+  need(command, {"--epilogue"}, "--from");
+  need(command, {"--from"}, "--fit");
+  exclude(command, {"--fit"}, {"--plan", "--error"});
+  exclude(command, {"--plan"}, {"--d"});
 }
 
 void add_diff(CLI::App& app, Action& action) {
@@ -319,6 +339,10 @@ void add_diff(CLI::App& app, Action& action) {
   add_output(command, "--svg", options->svg, "With --all: draw the matrix (- for standard output)");
   add_whole(command, "--seed", options->seed, "Of random operands");
   add_output(command, "--json", options->json, kJson);
+  exclude(command, {"--plan", "--all"}, {"--arch", "--instr", "--datapath"});
+  exclude(command, {"--plan"}, {"--account", "--all"});
+  need(command, {"--all"}, "--format");
+  need(command, {"--svg"}, "--all");
 }
 
 void add_list(CLI::App& app, Action& action) {
@@ -339,6 +363,9 @@ void add_list(CLI::App& app, Action& action) {
   command.add_option("--datapath", options->datapath,
                      "Write that datapath as JSON, or with --evaluators show theirs: a file, or "
                      "ARCH:INSTRUCTION[:ACCOUNT]");
+  exclude(command, {"--datapath"}, {"--arch", "--instr"});
+  exclude(command, {"--works"}, {"--evaluators", "--known", "--measured", "--datapath"});
+  exclude(command, {"--table"}, {"--json"});
 }
 
 void add_sass(CLI::App& app, Action& action) {
@@ -426,30 +453,15 @@ void refuse_lost_files(const CLI::App& app) {
 /// What the scripts of `--completion` ask. The words that follow are no command line.
 constexpr std::string_view kComplete = "--complete";
 
-/// What CITATION.cff says, for BibTeX.
-constexpr std::string_view kBibtex = R"(@software{tcnum,
-  title   = {tcnum: what a tensor core computes, and the same bits without one},
-  author  = {{The tcnum authors}},
-  version = {)" TCNUM_VERSION R"(},
-  license = {Apache-2.0}
-}
-)";
-
-/// A flag of the program's that ends it with a text, as --version does.
+/// An option that ends the program with a text, as --version does.
 struct Told {
   std::string text;
 };
-void add_texts(CLI::App& app) {
+void add_completion(CLI::App& app) {
   app.add_option_function<std::string>(
          "--completion", [](const std::string& shell) { throw Told{completion_script(shell)}; },
          "Write what completes command lines in a shell: bash, zsh or fish")
       ->type_name("SHELL")
-      ->trigger_on_parse();
-  app.add_flag_callback(
-         "--man", [&app] { throw Told{manual_page(app)}; }, "Write the manual page")
-      ->trigger_on_parse();
-  app.add_flag_callback(
-         "--bibtex", [] { throw Told{std::string(kBibtex)}; }, "Write how to cite tcnum, for BibTeX")
       ->trigger_on_parse();
 }
 
@@ -481,7 +493,7 @@ Action parse_command_line(int argc, char** argv, const BenchCommands& bench) {
   for (const auto add : {add_probe, add_verify, add_emulate, add_generate, add_convert, add_explain, add_identify,
                          add_diff, add_gemm, bench.add_bench, bench.add_model, add_list, add_sass})
     add(app, action);
-  add_texts(app);
+  add_completion(app);
   if (argc > 1 && argv[1] == kComplete) return saying(completions(app, std::span(argv + 2, argv + argc)));
   try {
     app.parse(argc, argv);

@@ -24,7 +24,6 @@ struct ProbeOptions {
   std::string arch, format, instruction, from, record, json, table;
   ProgramCommandOptions program;
   std::uint64_t seed = 1;
-  bool fresh = false;
 };
 int run_probe(const ProbeOptions& options);
 
@@ -61,7 +60,7 @@ int run_emulate(const EmulateOptions& options);
 
 struct ExplainOptions {
   std::vector<std::string> archs, instructions, accounts, datapaths, plans;
-  std::string format, in, at, a, b, c, d, sa, sb, json, latex;
+  std::string format, in, at, a, b, c, sa, sb, json, latex;
   std::uint64_t index = 0;
   double alpha = 1;            ///< with --plan
   std::optional<double> beta;  ///< not given: 1 where there is a C, else 0
@@ -82,7 +81,6 @@ struct GemmCommandOptions {
   std::string processor;
   double alpha = 1;
   std::optional<double> beta;  ///< not given: 1 where there is a C, else 0
-  bool keep_rows = false;
   bool fit = false, error = false;
   bool epilogue = false;                   ///< of --fit
   std::string arch = "sm_90", from, json;  ///< of --fit

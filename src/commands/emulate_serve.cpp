@@ -15,14 +15,13 @@
 #include "io/byte_source.hpp"
 #include "io/failures.hpp"
 #include "io/replacement_file.hpp"
-#include "names.hpp"
 #include "output.hpp"
 #include "src/files/batch.hpp"
-#include "src/oracles/datapath_oracle.hpp"
 #include "tcnum/emulator.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/exact.hpp"
 #include "tcnum/sparse_tiles.hpp"
+#include "vectors.hpp"
 
 namespace tcnum {
 namespace {
@@ -58,29 +57,13 @@ bool write_answer(const Tiles& tiles) {
   return error == 0;
 }
 
-/// What is served, and the dot product that questions are of.
-struct Served {
-  Datapath datapath;
-  Instruction instruction;  ///< of the table, or the datapath's own
-};
-Served served(const EmulateOptions& options) {
-  if (options.arch.empty() != options.instruction.empty() || (options.arch.empty() && options.datapath.empty()))
-    throw InputError("--serve: expected --datapath FILE, or --arch and --instr, with it");
-  if (options.arch.empty()) {
-    Datapath own = named_datapath(options.datapath).datapath;
-    return {own, dot_of(own)};
-  }
-  const ArchId id = parse_arch(options.arch);
-  const Instruction& in = parse_instruction(options.instruction, id);
-  return {choose_datapath(options.datapath, id, in, "--instr", options.account).datapath, in};
-}
-
 }  // namespace
 
 int serve_datapath(const EmulateOptions& options) {
-  if (!options.in.empty() || !options.out.empty())
-    throw InputError("--serve: reads standard input and writes standard output; expected no --in and no --out");
-  const auto [datapath, instruction] = served(options);
+  const auto served = named_subject(options.arch, options.instruction, options.datapath);
+  if (!served) throw InputError("--serve: expected --datapath FILE, or --arch and --instr, with it");
+  const Instruction& instruction = *served->instruction;
+  const Datapath datapath = datapath_for(*served, "--serve", options.datapath, options.account).datapath;
   const Emulator emulator(datapath);
   for (std::size_t number = 1;; ++number) {
     const std::optional<std::vector<std::byte>> question = next_question(number);

@@ -17,12 +17,10 @@
 #include "src/report/element_report.hpp"
 #include "src/report/explain.hpp"
 #include "src/report/explain_sides.hpp"
-#include "src/report/identify_report.hpp"
 #include "src/report/layout.hpp"
 #include "src/report/problem_text.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
-#include "tcnum/identify.hpp"
 #include "tcnum/sparse_tiles.hpp"
 #include "vectors.hpp"
 
@@ -64,9 +62,6 @@ std::size_t index_of_place(const std::string& at, const Tiles& tiles) {
 }
 
 FromFile question_of_file(const ExplainOptions& options) {
-  if (!options.a.empty() || !options.b.empty() || !options.c.empty() || !options.sa.empty() || !options.sb.empty()) {
-    throw InputError("explain: expected either --in FILE or --a, --b and --c");
-  }
   // Of several architectures the file's need not be one.
   const bool several = options.archs.size() > 1;
   VectorsInFile of =
@@ -185,8 +180,6 @@ class Sides {
   }
 
   void add_all() {
-    if (!options_.archs.empty() || !options_.accounts.empty() || file_)
-      throw InputError("--all: takes every architecture's first account; expected no --arch, --account or --in");
     if (!options_.format.empty()) require_format_name("--format", options_.format);
     std::optional<InputError> last;
     for (const Arch& each : kArchs) {
@@ -234,57 +227,19 @@ std::string single_text(const ExplainedSide& side) {
   return title + "\n\n" + (busy > kMostSums ? sides_text({side}) : explain_text(side.datapath, side.problem));
 }
 
-/// Whether somebody's answer is that of the sides, and who else of the catalogue gives it.
-struct AskedAnswer {
-  std::string text;
-  nlohmann::ordered_json json;
-};
-AskedAnswer asked_answer(const std::string& d, const std::vector<ExplainedSide>& sides) {
-  const ExplainedSide& first = sides.front();
-  const Numerics& n = first.datapath.numerics;
-  const Format& result = format(n.result);
-  const std::uint64_t code = code_of_printed(result, d, "--d");
-  std::vector<bool> is_its(sides.size());
-  std::vector<std::string> lines;
-  for (std::size_t i = 0; i < sides.size(); ++i) {
-    const Format& f = format(sides[i].datapath.numerics.result);
-    is_its[i] = f.id == result.id && same_result(f.id, sides[i].explanation.d, code);
-    const std::string who = sides.size() == 1 ? "this datapath" : fmt::format("row {}", i + 1);
-    lines.push_back(is_its[i] ? fmt::format("{} gives it", who)
-                              : fmt::format("{} gives {}", who, number_text(f, sides[i].explanation.d)));
-  }
-  Tiles asked = tile_of(n, first.problem);
-  asked.d.set(0, code);
-  IdentifyOptions how;
-  if (n.scales) how.scales = n.scales->format;
-  const Identification found = identify(asked, how);
-  std::string text = "\n" + wrapped(fmt::format("Asked whether d is {} = {}: {}.", hex(result, code),
-                                                number_text(result, code), fmt::join(lines, ", ")),
-                                    0);
-  text += found.agreeing() == 0 ? "Nothing of the catalogue gives it.\n"
-                                : "Of the catalogue, it is given by:\n\n" + matches_text(found, asked);
-  return {std::move(text), {{"d", hex(result, code)}, {"given_by", is_its}, {"matches", matches_json(found)}}};
-}
-
 /// `observed` is a file's result, if there is one.
 void write(const ExplainOptions& options, const std::string& text, const std::vector<ExplainedSide>& sides,
-           const std::string& observed, const nlohmann::ordered_json& asked = nullptr) {
+           const std::string& observed) {
   if (options.json != "-" && options.latex != "-") say(text);
   if (!options.json.empty()) {
     nlohmann::ordered_json json = sides_document(sides);
     if (!observed.empty()) json["observed"] = observed;
-    if (!asked.is_null()) json["asked"] = asked;
     write_json(options.json, json);
   }
   if (!options.latex.empty()) write_text(options.latex, sides_latex(sides));
 }
 
 int run_plans(const ExplainOptions& options) {
-  if (options.in.empty() || !options.archs.empty() || !options.instructions.empty() || !options.format.empty() ||
-      !options.accounts.empty() || !options.datapaths.empty() || options.all || !options.a.empty() ||
-      !options.b.empty() || !options.c.empty() || !options.d.empty()) {
-    throw InputError("--plan: expected --in FILE of matrices and --at beside it, and what it says is the plan's");
-  }
   const ElementOfProduct found = element_of_product(options);
   const bool is_chain = found.plans.size() == 1 && found.plans.front().is_one_chain();
   if (!options.latex.empty() && !is_chain)
@@ -299,14 +254,10 @@ int run_plans(const ExplainOptions& options) {
 }  // namespace
 
 int run_explain(const ExplainOptions& options) {
-  if (!options.at.empty() && options.in.empty())
-    throw InputError("--at: is a place in a file; expected --in FILE beside it");
   for (const std::string& written : {options.json, options.latex}) {
     if (!written.empty()) require_writable(written);
   }
   if (!options.plans.empty()) return run_plans(options);
-  if (options.alpha != 1 || options.beta)
-    throw InputError("--alpha, --beta: come to a whole product's element; expected --plan beside them");
   std::optional<FromFile> file;
   if (!options.in.empty()) file = question_of_file(options);
   Sides asked(options, file);
@@ -323,10 +274,7 @@ int run_explain(const ExplainOptions& options) {
                                    plural(asked.left_out(), "instruction")),
                        0);
   }
-  AskedAnswer answer;
-  if (!options.d.empty()) answer = asked_answer(options.d, sides);
-  write(options, text + answer.text, sides, file ? hex(format(file->of.instruction->d), file->observed) : "",
-        answer.json);
+  write(options, text, sides, file ? hex(format(file->of.instruction->d), file->observed) : "");
   return kAgreed;
 }
 

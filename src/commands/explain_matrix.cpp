@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "gemm.hpp"
 #include "io/printable.hpp"
 #include "names.hpp"
 #include "numbers.hpp"
@@ -34,43 +33,24 @@ Place place_of(const ExplainOptions& options, const ProductMatrices& matrices) {
   return {at[0], at[1], at[2]};
 }
 
-/// A, B, and what comes to their product, of one batch.
-class Inputs {
- public:
-  Inputs(const ExplainOptions& options, const ProductMatrices& matrices, std::size_t batch)
-      : a(view_of(*matrices.find("A"), batch)), b(view_of(*matrices.find("B"), batch)) {
-    const auto view = [&](const char* name) -> const MatrixView* {
-      const StoredTensor* const tensor = matrices.find(name);
-      return tensor == nullptr ? nullptr : &views_.emplace_back(view_of(*tensor, batch));
-    };
-    others.c = view("C");
-    others.bias = view("bias");
-    others.alpha = options.alpha;
-    others.beta = options.beta;
-    others.a_scales = view("SA");
-    others.b_scales = view("SB");
-  }
-  Inputs(const Inputs&) = delete;
-  Inputs& operator=(const Inputs&) = delete;
-
-  ExplainedElement element(const std::string& name, const GemmPlan& plan, const Place& at) const {
-    return {name, trace_element(plan, a, b, others, at.row, at.column)};
-  }
-
-  MatrixView a, b;
+/// What a plan makes of the element at a place.
+struct AskedElement {
+  const BatchInputs& of;
   GemmInputs others;
+  Place at;
 
- private:
-  std::deque<MatrixView> views_;
+  ExplainedElement by(const std::string& name, const GemmPlan& plan) const {
+    return {name, trace_element(plan, of.a(), of.b(), others, at.row, at.column)};
+  }
 };
 
 /// The first of the named plans whose D has that code there.
-std::optional<ExplainedElement> named_plan_that_gives(std::uint64_t code, FormatId output, const Inputs& of,
-                                                      const Place& at) {
+std::optional<ExplainedElement> named_plan_that_gives(std::uint64_t code, FormatId output, const AskedElement& asked) {
+  const FormatId operands = asked.of.a().format();
   for (const NamedPlan& named : named_plans()) {
-    if (std::ranges::find(named.operands, of.a.format()) == named.operands.end()) continue;
+    if (std::ranges::find(named.operands, operands) == named.operands.end()) continue;
     try {
-      ExplainedElement found = of.element(std::string(named.name), named_plan(named.name, of.a.format(), output), at);
+      ExplainedElement found = asked.by(std::string(named.name), named_plan(named.name, operands, output));
       if (found.trace.d == code) return found;
     } catch (const InputError&) {  // it takes no such scales
     }
@@ -99,10 +79,11 @@ ElementOfProduct element_of_product(const ExplainOptions& options) {
   if (options.plans.size() > kMostPlans) throw InputError("--plan: expected one plan, or two to compare");
   const ProductMatrices matrices = read_product(MatrixFile(options.in), {.optional = {"C", "bias", "D", "SA", "SB"}});
   const Place place = place_of(options, matrices);
-  const Inputs inputs(options, matrices, place.batch);
+  const BatchInputs inputs(matrices, place.batch);
+  const AskedElement asked{inputs, inputs.others(options.alpha, options.beta), place};
   ElementOfProduct found;
   for (const std::string& name : options.plans)
-    found.plans.push_back(inputs.element(name, parse_plan(name, inputs.a.format()), place));
+    found.plans.push_back(asked.by(name, parse_plan(name, inputs.a().format())));
   found.chain = chain_of(found.plans.front());
   const StoredTensor* const d = matrices.find("D");
   const bool is_theirs = d != nullptr && std::ranges::all_of(found.plans, [&](const auto& each) {
@@ -111,7 +92,7 @@ ElementOfProduct element_of_product(const ExplainOptions& options) {
   if (!is_theirs) return found;
   found.observed = Matrix(view_of(*d, place.batch))(place.row, place.column);
   if (found.plans.size() == 1 && *found.observed != found.plans.front().trace.d) {
-    if (auto other = named_plan_that_gives(*found.observed, found.plans.front().trace.plan.output, inputs, place))
+    if (auto other = named_plan_that_gives(*found.observed, found.plans.front().trace.plan.output, asked))
       found.plans.push_back(*std::move(other));
   }
   return found;

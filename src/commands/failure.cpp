@@ -1,7 +1,5 @@
 #include "failure.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -12,7 +10,6 @@
 
 #include "io/printable.hpp"
 #include "tcnum/error.hpp"
-#include "terminal.hpp"
 
 namespace tcnum {
 namespace {
@@ -38,8 +35,7 @@ std::string message_of(const std::exception_ptr& failure) {
 
 void complain(std::string_view message) {
   constexpr std::size_t kMostBytes = 4000;
-  const std::string who = shows_colour(STDERR_FILENO) ? painted("tcnum:", Colour::red) : "tcnum:";
-  static_cast<void>(std::fprintf(stderr, "%s %s\n", who.c_str(), shortened(message, kMostBytes).c_str()));
+  static_cast<void>(std::fprintf(stderr, "tcnum: %s\n", shortened(message, kMostBytes).c_str()));
 }
 
 ExitStatus report_failure(const std::exception_ptr& failure) {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "interrupt.hpp"
 #include "names.hpp"
@@ -25,13 +25,24 @@ std::optional<FormatId> named_format(std::string_view option, const std::string&
   return parse_any_format(option, text);
 }
 
-Processor chosen_processor(const GemmCommandOptions& options) {
-  if (options.processor.empty() || options.processor == "cpu") return Processor::cpu;
-  if (options.processor == "gpu") return Processor::gpu;
-  throw InputError(fmt::format("gemm: --processor: {} is unknown; expected cpu or gpu", options.processor));
-}
-
 constexpr std::array<std::string_view, 2> kScales = {"SA", "SB"};
+
+/// A tensor in a file of its own.
+struct ArrayOption {
+  std::string_view tensor;
+  const std::string& path;
+};
+std::vector<ArrayOption> array_options(const GemmCommandOptions& o) {
+  return {{"A", o.a},
+          {"B", o.b},
+          {"C", o.c},
+          {"bias", o.bias},
+          {"SA", o.scale_a},
+          {"SB", o.scale_b},
+          {"exact_A", o.exact_a},
+          {"exact_B", o.exact_b},
+          {"D", o.d}};
+}
 
 /// The shapes are right; what is left is whether the plan has a use for them.
 void check_scales(const GemmCommandOptions& options, const ProductMatrices& matrices, const GemmPlan& plan) {
@@ -58,7 +69,7 @@ void check_scales(const GemmCommandOptions& options, const ProductMatrices& matr
 class Product {
  public:
   Product(const GemmCommandOptions& options, const ProductMatrices& matrices, const GemmPlan& plan)
-      : options_(options), matrices_(matrices), plan_(plan), processor_(chosen_processor(options)) {
+      : options_(options), matrices_(matrices), plan_(plan) {
     d_.format = plan.output;
     d_.shape = {matrices.m, matrices.n};
     if (matrices.batched) d_.shape.insert(d_.shape.begin(), matrices.batches);
@@ -79,7 +90,8 @@ class Product {
 
  private:
   bool compute(std::size_t batch, const RowsProgress& progress) {
-    const BatchInputs inputs(options_, matrices_, batch);
+    const BatchInputs inputs(matrices_, batch);
+    const Processor processor = options_.processor == "gpu" ? Processor::gpu : Processor::cpu;
     Matrix d(plan_.output, matrices_.m, matrices_.n);
     const std::size_t before = rows_;
     const auto show = [&](std::size_t done) {
@@ -88,8 +100,8 @@ class Product {
     };
     const std::size_t rows = said_of_file(options_, [&] {
       try {
-        return gemm_into(d, plan_, inputs.a(), inputs.b(), inputs.others(),
-                         {.processor = processor_, .progress = show});
+        return gemm_into(d, plan_, inputs.a(), inputs.b(), inputs.others(options_.alpha, options_.beta),
+                         {.processor = processor, .progress = show});
       } catch (const UnavailableError& error) {  // nothing but a GPU's
         throw UnavailableError(fmt::format("gemm: --processor {}: {}", options_.processor, error.what()));
       }
@@ -105,7 +117,6 @@ class Product {
   const GemmCommandOptions& options_;
   const ProductMatrices& matrices_;
   const GemmPlan& plan_;
-  Processor processor_;
   StoredTensor d_;
   std::size_t rows_ = 0;
 };
@@ -116,13 +127,6 @@ void check_options(const GemmCommandOptions& options) {
         "gemm: --plan: missing; expected a plan's name, such as nvjet, or a file; or --fit, which "
         "finds one; or --error, with a D");
   }
-  if (options.plan.empty() && !options.out.empty())
-    throw InputError("gemm: --out: without --plan there is nothing to write; expected both, or neither");
-  if (!options.plan.empty() && !options.d.empty())
-    throw InputError("gemm: --d: --plan makes a D of its own; expected one of the two");
-  if (options.plan.empty() && !options.processor.empty())
-    throw InputError("gemm: --processor: without --plan nothing is multiplied; expected both, or neither");
-  chosen_processor(options);  // is one
   if (!options.json.empty() && !options.error)
     throw InputError("gemm: --json: a product has no report; expected --error or --fit beside it");
   if (options.out.empty() && !options.error) throw InputError("gemm: --out: missing; expected a file to write");
@@ -141,21 +145,15 @@ void check_options(const GemmCommandOptions& options) {
 /// D by the plan, which is written if it is to be; all of it is there if this returns.
 StoredTensor multiply(const GemmCommandOptions& options, const ProductMatrices& matrices, const GemmPlan& plan) {
   Product product(options, matrices, plan);
-  const bool finished = product.compute();
-  const std::size_t rows = matrices.batches * matrices.m;
-  if (!finished && (!options.keep_rows || options.out.empty())) {
-    throw UnavailableError(fmt::format(
-        "gemm: interrupted after {} of {} rows; --out with --keep-rows would have written them", product.rows(), rows));
+  if (!product.compute()) {
+    throw UnavailableError(
+        fmt::format("gemm: interrupted after {} of {} rows", product.rows(), matrices.batches * matrices.m));
   }
   if (options.out.empty()) return std::move(product.d());
   if (options.in.empty())
     write_npy(options.out, product.d());
   else
     MatrixFile(options.in).write_with(options.out, "D", product.d());
-  if (!finished) {
-    throw UnavailableError(fmt::format("gemm: interrupted: {} of {} rows of {} are finished, the others are zero",
-                                       product.rows(), rows, options.out));
-  }
   return std::move(product.d());
 }
 
@@ -164,18 +162,9 @@ StoredTensor multiply(const GemmCommandOptions& options, const ProductMatrices& 
 ProductMatrices read_matrices(const GemmCommandOptions& options, bool with_d) {
   const std::optional<FormatId> operands = named_format("--format", options.format),
                                 scales = named_format("--scale-format", options.scale_format);
-  const bool arrays = !options.a.empty() || !options.b.empty();
-  if (options.in.empty() != arrays) {
+  if (options.in.empty() && options.a.empty())
     throw InputError("gemm: expected either --in FILE, or --a A.npy and --b B.npy");
-  }
-  if (!arrays) {
-    for (const std::string* const each : {&options.c, &options.bias, &options.d, &options.scale_a, &options.scale_b,
-                                          &options.exact_a, &options.exact_b}) {
-      if (each->empty()) continue;
-      throw InputError(
-          "gemm: --c, --bias, --scale-a, --scale-b, --exact-a, --exact-b and --d go with --a and --b; expected "
-          "all of it in --in's file");
-    }
+  if (!options.in.empty()) {
     ProductRequest request;
     if (options.error) request.optional.insert(request.optional.end(), {"exact_A", "exact_B"});
     if (scales) request.formats = {{"SA", *scales}, {"SB", *scales}};
@@ -184,29 +173,24 @@ ProductMatrices read_matrices(const GemmCommandOptions& options, bool with_d) {
     return read_product(MatrixFile(options.in), request);
   }
   std::vector<NpyOperand> files;
-  const auto add = [&](const char* name, const char* option, const std::string& path, std::optional<FormatId> id,
-                       bool required) {
-    if (path.empty() && required) throw InputError(fmt::format("gemm: {}: missing; expected a .npy file", option));
-    if (!path.empty()) files.push_back({name, path, id});
-  };
-  add("A", "--a", options.a, operands, true);
-  add("B", "--b", options.b, operands, true);
-  add("C", "--c", options.c, std::nullopt, false);
-  add("bias", "--bias", options.bias, std::nullopt, false);
-  add("SA", "--scale-a", options.scale_a, scales, false);
-  add("SB", "--scale-b", options.scale_b, scales, false);
-  add("exact_A", "--exact-a", options.exact_a, std::nullopt, false);
-  add("exact_B", "--exact-b", options.exact_b, std::nullopt, false);
-  if (with_d) add("D", "--d", options.d, named_format("--output", options.output), true);
+  for (const ArrayOption& each : array_options(options)) {
+    const std::string_view name = each.tensor;
+    if (each.path.empty() || (name == "D" && !with_d)) continue;
+    const bool is_factor = name == "A" || name == "B", is_scale = name == "SA" || name == "SB";
+    files.push_back({std::string(name), each.path,
+                     is_factor     ? operands
+                     : is_scale    ? scales
+                     : name == "D" ? named_format("--output", options.output)
+                                   : std::nullopt});
+  }
+  if (with_d && options.d.empty()) throw InputError("gemm: --d: missing; expected a .npy file");
   return read_product(files);
 }
 
 std::string where_is(const GemmCommandOptions& options, std::string_view tensor) {
   if (!options.in.empty()) return fmt::format("{}: tensor {}", options.in, tensor);
-  const std::map<std::string_view, const std::string*> files = {{"A", &options.a},        {"B", &options.b},
-                                                                {"C", &options.c},        {"bias", &options.bias},
-                                                                {"SA", &options.scale_a}, {"SB", &options.scale_b}};
-  return *files.at(tensor);
+  const auto arrays = array_options(options);
+  return std::ranges::find(arrays, tensor, &ArrayOption::tensor)->path;
 }
 
 void refuse_scales(const GemmCommandOptions& options, const ProductMatrices& matrices, std::string_view why) {
@@ -224,43 +208,31 @@ void RowsProgress::show(std::size_t done) const {
                          static_cast<double>(rows_ - done) / rate));
 }
 
-BatchInputs::BatchInputs(const GemmCommandOptions& options, const ProductMatrices& matrices, std::size_t batch)
-    : options_(options) {
-  const auto view = [&](std::string_view name) -> std::optional<MatrixView> {
-    const StoredTensor* const tensor = matrices.find(name);
-    return tensor == nullptr ? std::nullopt : std::optional(view_of(*tensor, batch));
-  };
-  a_ = view("A");
-  b_ = view("B");
-  c_ = view("C");
-  bias_ = view("bias");
-  a_scales_ = view("SA");
-  b_scales_ = view("SB");
-  exact_a_ = view("exact_A");
-  exact_b_ = view("exact_B");
+BatchInputs::BatchInputs(const ProductMatrices& matrices, std::size_t batch) {
+  for (const auto& [name, tensor] : matrices.tensors) views_.emplace(name, view_of(tensor, batch));
 }
 
-GemmInputs BatchInputs::others() const {
-  return {.c = c_ ? &*c_ : nullptr,
-          .bias = bias_ ? &*bias_ : nullptr,
-          .alpha = options_.alpha,
-          .beta = options_.beta,
-          .a_scales = a_scales_ ? &*a_scales_ : nullptr,
-          .b_scales = b_scales_ ? &*b_scales_ : nullptr};
+const MatrixView* BatchInputs::find(std::string_view name) const {
+  const auto found = views_.find(name);
+  return found == views_.end() ? nullptr : &found->second;
+}
+
+GemmInputs BatchInputs::others(double alpha, std::optional<double> beta) const {
+  return {.c = find("C"),
+          .bias = find("bias"),
+          .alpha = alpha,
+          .beta = beta,
+          .a_scales = find("SA"),
+          .b_scales = find("SB")};
 }
 
 ErrorReference BatchInputs::reference(const GemmPlan* plan) const {
-  return {.exact_a = exact_a_ ? &*exact_a_ : nullptr,
-          .exact_b = exact_b_ ? &*exact_b_ : nullptr,
+  return {.exact_a = find("exact_A"),
+          .exact_b = find("exact_B"),
           .scale_block = plan == nullptr ? 0 : plan->promote_every.value_or(0)};
 }
 
 int run_gemm(const GemmCommandOptions& options) {
-  if (options.fit && options.error) throw InputError("gemm: --fit and --error: expected one of the two");
-  if (options.fit && !options.processor.empty())
-    throw InputError("gemm: --processor: --fit multiplies on the CPU; expected --plan beside it, or neither");
-  if (!options.error && !(options.exact_a.empty() && options.exact_b.empty()))
-    throw InputError("gemm: --exact-a and --exact-b: nothing is compared with them; expected --error beside them");
   if (options.fit) return run_gemm_fit(options);
   check_options(options);
   const bool is_given = options.plan.empty();

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,19 +53,21 @@ class RowsProgress {
   ProgressLine line_;
 };
 
-/// The inputs of one batch, which must outlive what they are handed to.
+/// The matrices of one batch, which must outlive what they are handed to.
 class BatchInputs {
  public:
-  BatchInputs(const GemmCommandOptions& options, const ProductMatrices& matrices, std::size_t batch);
-  const MatrixView& a() const { return *a_; }
-  const MatrixView& b() const { return *b_; }
-  GemmInputs others() const;
+  BatchInputs(const ProductMatrices& matrices, std::size_t batch);
+  const MatrixView& a() const { return views_.at("A"); }
+  const MatrixView& b() const { return views_.at("B"); }
+  GemmInputs others(double alpha, std::optional<double> beta) const;
   /// Of a product by that plan; null: nobody knows by which.
   ErrorReference reference(const GemmPlan* plan) const;
 
  private:
-  const GemmCommandOptions& options_;
-  std::optional<MatrixView> a_, b_, c_, bias_, a_scales_, b_scales_, exact_a_, exact_b_;
+  /// Null if there is none of that name.
+  const MatrixView* find(std::string_view name) const;
+
+  std::map<std::string_view, MatrixView> views_;
 };
 
 /// `tcnum gemm --fit`.

@@ -19,7 +19,7 @@ int report_error(const GemmCommandOptions& options, const ProductMatrices& matri
   const RowsProgress progress("comparing", rows);
   ErrorReport report;
   for (std::size_t batch = 0; batch < matrices.batches; ++batch) {
-    const BatchInputs inputs(options, matrices, batch);
+    const BatchInputs inputs(matrices, batch);
     const std::size_t before = report.rows;
     const auto show = [&](std::size_t done) {
       progress.show(before + done);
@@ -27,8 +27,9 @@ int report_error(const GemmCommandOptions& options, const ProductMatrices& matri
     };
     report.add(said_of_file(options,
                             [&] {
-                              return error_of(view_of(d, batch), inputs.a(), inputs.b(), inputs.others(),
-                                              {.progress = show}, inputs.reference(plan));
+                              return error_of(view_of(d, batch), inputs.a(), inputs.b(),
+                                              inputs.others(options.alpha, options.beta), {.progress = show},
+                                              inputs.reference(plan));
                             }),
                batch);
     if (interrupted)

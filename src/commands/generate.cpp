@@ -28,22 +28,6 @@ namespace {
 constexpr std::string_view kBattery = "battery";
 constexpr std::uint64_t kGenerated = 1000, kMostGenerated = 10'000'000;
 
-/// What the problems are of: nothing is known of their file yet.
-VectorsInFile subject_of(const GenerateOptions& options) {
-  VectorsInFile of;
-  if (options.instruction.empty() && options.arch.empty() && !options.datapath.empty()) {
-    of.be_of(named_datapath(options.datapath).datapath);
-    return of;
-  }
-  if (options.arch.empty() || options.instruction.empty()) {
-    throw InputError(fmt::format("{}: missing; expected an architecture and an instruction, or --datapath alone",
-                                 options.arch.empty() ? "--arch" : "--instr"));
-  }
-  const ArchId id = parse_arch(options.arch);
-  of.be_of(id, parse_instruction(options.instruction, id));
-  return of;
-}
-
 std::vector<Problem> crafted_problems(const Instruction& in, std::size_t most) {
   std::vector<Problem> problems;
   for (CraftedProblem& each : battery(in)) {
@@ -92,10 +76,10 @@ std::vector<Problem> problems_of(const GenerateOptions& options, const Instructi
 }  // namespace
 
 int run_generate(const GenerateOptions& options) {
-  if (options.out.empty()) throw InputError("--out: missing; expected a file to write");
-  VectorsInFile made = subject_of(options);
-  const Instruction& in = *made.instruction;
-  const NamedDatapath chosen = datapath_for(made, options.instruction, options.datapath, options.account);
+  std::optional<VectorsInFile> made = named_subject(options.arch, options.instruction, options.datapath);
+  if (!made) throw InputError("--arch: missing; expected it and --instr, or --datapath alone");
+  const Instruction& in = *made->instruction;
+  const NamedDatapath chosen = datapath_for(*made, options.instruction, options.datapath, options.account);
   require_vectors_writable(options.out, options.form);
 
   const ProgressLine progress("making dot products");
@@ -107,19 +91,17 @@ int run_generate(const GenerateOptions& options) {
   else
     Emulator(chosen.datapath).run(tiles, all_threads());
   Codes results = tiles.d;
-  made.vectors.tiles = scatter(in, std::move(tiles));
-  made.vectors.tiles.d = std::move(results);
-  attribute_to_emulator(made.vectors, fmt::format("{}: {}", chosen.account, chosen.origin));
+  made->vectors.tiles = scatter(in, std::move(tiles));
+  made->vectors.tiles.d = std::move(results);
+  attribute_to_emulator(made->vectors, fmt::format("{}: {}", chosen.account, chosen.origin));
   const bool crafted = options.distribution == kBattery;
-  made.vectors.metadata["distribution"] = crafted ? kBattery : name(named_distribution(options.distribution));
-  if (!crafted) made.vectors.metadata["seed"] = fmt::format("{}", options.seed);
-  write_vectors_of(made, options.out, made.vectors, options.form);
+  made->vectors.metadata["distribution"] = crafted ? kBattery : name(named_distribution(options.distribution));
+  if (!crafted) made->vectors.metadata["seed"] = fmt::format("{}", options.seed);
+  write_vectors_of(*made, options.out, made->vectors, options.form);
   return kAgreed;
 }
 
 int run_convert(const ConvertOptions& options) {
-  if (options.in.empty()) throw InputError("--in: missing; expected a file of dot problems");
-  if (options.out.empty()) throw InputError("--out: missing; expected a file to write");
   require_vectors_writable(options.out, options.form);
   const ProgressLine progress(fmt::format("converting {}", options.in));
   // Results that are missing would come out as zeros: emulate adds them.

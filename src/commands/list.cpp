@@ -22,7 +22,6 @@
 #include "tcnum/catalogue.hpp"
 #include "tcnum/emulator.hpp"
 #include "tcnum/error.hpp"
-#include "terminal.hpp"
 
 namespace tcnum {
 namespace {
@@ -124,10 +123,9 @@ class Footnotes {
     if (found == sources_.end()) sources_.push_back(source);
     return fmt::format("[{}]", number);
   }
-  std::string text(std::size_t width) const {
+  std::string text() const {
     std::string out;
-    for (std::size_t i = 0; i < sources_.size(); ++i)
-      out += wrapped(fmt::format("[{}] {}", i + 1, sources_[i]), 2, width);
+    for (std::size_t i = 0; i < sources_.size(); ++i) out += wrapped(fmt::format("[{}] {}", i + 1, sources_[i]), 2);
     return out;
   }
 
@@ -171,9 +169,8 @@ std::size_t usual_width(const Rows& rows, std::size_t column) {
   return widths[most];
 }
 
-/// A line each. After one of the few cells that are wider than others of their column, the rest begins later; what goes
-/// beyond the width is cut.
-std::string lines_text(const Rows& rows, std::size_t width) {
+/// A line each. After one of the few cells that are wider than others of their column, the rest begins later.
+std::string lines_text(const Rows& rows) {
   constexpr std::size_t kIndent = 2, kGap = 2;
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < rows.front().size(); ++c) widths.push_back(usual_width(rows, c));
@@ -182,12 +179,12 @@ std::string lines_text(const Rows& rows, std::size_t width) {
     std::string line;
     for (std::size_t c = 0; c < row.size(); ++c) line += padded(row[c], widths[c]) + std::string(kGap, ' ');
     line.erase(line.find_last_not_of(' ') + 1);
-    out += std::string(kIndent, ' ') + cut_to_width(line, width - kIndent) + "\n";
+    out += std::string(kIndent, ' ') + line + "\n";
   }
   return out;
 }
 
-std::string instructions_text(const ListedArch& listed, Footnotes& footnotes, std::size_t width) {
+std::string instructions_text(const ListedArch& listed, Footnotes& footnotes) {
   const SassTable sass = find_sass(listed.arch->id);
   const ComparedResults compared(listed.arch->id);
   Rows rows = {{"instruction", "datapath", "compared", "SASS"}};
@@ -200,23 +197,22 @@ std::string instructions_text(const ListedArch& listed, Footnotes& footnotes, st
       for (auto& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
     }
   }
-  return lines_text(rows, width);
+  return lines_text(rows);
 }
 
 std::string instructions_text(const std::vector<ListedArch>& all) {
-  const std::size_t width = line_width();
   Footnotes footnotes;
   std::string out;
   bool any_known = false, any_unknown = false;
   for (const ListedArch& each : all) {
     if (each.instructions.empty()) continue;
     out += fmt::format("{}{} ({}): {}\n\n{}", out.empty() ? "" : "\n", each.arch->name, each.arch->family,
-                       plural(each.instructions.size(), "instruction"), instructions_text(each, footnotes, width));
+                       plural(each.instructions.size(), "instruction"), instructions_text(each, footnotes));
     for (const KnownInstruction& one : each.instructions) (one.accounts.empty() ? any_unknown : any_known) = true;
   }
-  out += "\n" + footnotes.text(width);
-  if (any_known) out += wrapped(kShortTextLegend, 2, width);
-  if (any_unknown) out += wrapped(kWaysToKnow, 2, width);
+  out += "\n" + footnotes.text();
+  if (any_known) out += wrapped(kShortTextLegend, 2);
+  if (any_unknown) out += wrapped(kWaysToKnow, 2);
   return out;
 }
 
@@ -299,10 +295,8 @@ std::vector<ListedArch> listed_of(const std::vector<std::string>& names, const F
 // --- Who evaluates a datapath -----------------------------------------------------------------------------------
 
 Datapath datapath_to_evaluate(const ListOptions& options) {
-  if (options.archs.size() > 1 || options.archs.empty() != options.instruction.empty() ||
-      options.archs.empty() == options.datapath.empty()) {
+  if (options.datapath.empty() && (options.archs.size() != 1 || options.instruction.empty()))
     throw InputError("list: --evaluators: of what? expected --datapath FILE, or one --arch and --instr");
-  }
   if (!options.datapath.empty()) return named_datapath(options.datapath).datapath;
   const ArchId id = parse_arch(options.archs.front());
   return choose_datapath("", id, parse_instruction(options.instruction, id), "--instr").datapath;
@@ -332,8 +326,6 @@ int list_evaluators(const ListOptions& options) {
 
 /// What --datapath reads, with where it comes from.
 int list_datapath(const ListOptions& options) {
-  if (!options.archs.empty() || !options.instruction.empty())
-    throw InputError("list: --datapath: says which; expected no --arch or --instr beside it");
   require_writable(options.json);
   const NamedDatapath named = named_datapath(options.datapath);
   const ordered_json datapath = to_json(named.datapath);
@@ -349,11 +341,6 @@ int list_datapath(const ListOptions& options) {
 }  // namespace
 
 int run_list(const ListOptions& options) {
-  if (options.works && (options.evaluators || options.known || options.measured || !options.datapath.empty())) {
-    throw InputError(
-        "list: --works: is of what is published; expected --arch, --instr, --format, --table or --json beside "
-        "it");
-  }
   if (options.evaluators) return list_evaluators(options);
   if (!options.datapath.empty()) return list_datapath(options);
   Filter filter{options.instruction, options.formats, options.known, options.measured};
@@ -361,15 +348,12 @@ int run_list(const ListOptions& options) {
     if (options.archs.size() != 1)
       throw InputError(fmt::format("--arch: {}; expected whose works, one of {}",
                                    options.archs.empty() ? "missing" : "several", arch_names()));
-    if (!options.table.empty() && !options.json.empty())
-      throw InputError("list: --table and --json; expected one of them");
     const ArchId id = parse_arch(options.archs.front());
     return list_works(options, id, filter.of(id));
   }
   require_writable(options.json);
   std::optional<TableStyle> table;
   if (!options.table.empty()) table = parse_table_style(options.table);
-  if (table && !options.json.empty()) throw InputError("list: --table and --json; expected one of them");
   if (table) filter.known = false;  // it has no rows of others, but says of an architecture that nothing is known of it
   const std::vector<ListedArch> shown = listed_of(options.archs, filter);
   if (!options.json.empty()) {
@@ -379,7 +363,7 @@ int run_list(const ListOptions& options) {
     for (const ListedArch& each : shown)
       std::ranges::move(datapath_rows(*each.arch, each.instructions), std::back_inserter(rows));
     say(property_table(rows, *table));
-    if (table == TableStyle::text) say("\n" + wrapped(kDatapathTableLegend, 2, line_width()));
+    if (table == TableStyle::text) say("\n" + wrapped(kDatapathTableLegend, 2));
   } else if (options.archs.empty() && filter.wants_all()) {
     say(heading("Formats") + formats_text() + "\n" + format_names_text() + "\n" + heading("Architectures") +
         architectures_text() + std::string(kMore));

@@ -5,13 +5,12 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 
 #include "io/nearest.hpp"
 #include "io/printable.hpp"
 #include "numbers.hpp"
+#include "output.hpp"
 #include "src/catalogue/names.hpp"
 #include "src/catalogue/operand_formats.hpp"
 #include "src/oracles/datapath_oracle.hpp"
@@ -75,24 +74,7 @@ const Instruction& parse_operands_of_one(std::string_view text, ArchId of) {
 }
 
 const Instruction& parse_instruction(std::string_view text, ArchId of) {
-  const Instruction* found = find_instruction(text);
-  const auto known = [&] {
-    std::vector<std::string> names;
-    for (const Instruction& each : instructions()) {
-      if (each.archs.contains(of)) names.push_back(each.name());
-    }
-    return names.empty() ? std::string("an instruction that `tcnum list` shows")
-                         : fmt::format("one that `tcnum list --arch {}` shows, such as {}", arch(of).name,
-                                       nearest_names(text, names));
-  };
-  if (found == nullptr && text.starts_with("tcgen05.mma") && text.find("kind::") != std::string_view::npos) {
-    throw InputError(fmt::format("--instr: {} does not say its shape and formats; expected {}", text, known()));
-  }
-  if (found == nullptr) throw InputError(fmt::format("--instr: {} is unknown; expected {}", text, known()));
-  if (!found->archs.contains(of)) {
-    throw InputError(fmt::format("--instr: {} does not have {}; expected {}", arch(of).name, found->name(), known()));
-  }
-  return *found;
+  return instruction_named("--instr", text, of);
 }
 
 std::vector<const Instruction*> matching_instructions(const std::string& pattern, ArchId of) {
@@ -159,21 +141,9 @@ NamedDatapath choose_datapath(const std::string& name, ArchId of, const Instruct
   if (!name.empty() && !account.empty())
     throw InputError("--account: is of --arch and --instr; expected it or --datapath ARCH:INSTRUCTION:ACCOUNT");
   if (!name.empty()) return own_datapath(name, instruction);
-  std::vector<CatalogueEntry> accounts = catalogue(of, instruction);
-  if (accounts.empty()) {
-    throw InputError(
-        fmt::format("{}: the catalogue has no datapath of {} on {}; expected --datapath FILE, or what "
-                    "`tcnum list --arch {}` shows",
-                    where, instruction.name(), arch(of).name, arch(of).name));
-  }
-  std::vector<std::string> known;
-  for (CatalogueEntry& each : accounts) {
-    if (account.empty() || each.account == account) {
-      return {std::move(each.datapath), each.account, each.origin_and_standing(), std::string(each.lowered_to)};
-    }
-    known.push_back(each.account);
-  }
-  throw InputError(fmt::format("--account: {} is unknown; expected one of: {}", account, fmt::join(known, ", ")));
+  CatalogueEntry entry = account_named(where, "--account", of, instruction, account);
+  std::string origin = entry.origin_and_standing();
+  return {std::move(entry.datapath), std::move(entry.account), std::move(origin), std::string(entry.lowered_to)};
 }
 
 GemmPlan parse_plan(const std::string& name, std::optional<FormatId> operands, std::optional<FormatId> output) {
@@ -182,8 +152,7 @@ GemmPlan parse_plan(const std::string& name, std::optional<FormatId> operands, s
     if (operands) return named_plan(name, *operands, output);
     throw InputError(fmt::format("--format: missing; expected the format of A and B, which {} is for", name));
   }
-  std::error_code unknown;  // then reading it says why
-  if (!std::filesystem::exists(name, unknown) && !unknown) {
+  if (!is_there(name)) {
     std::vector<std::string_view> names;
     for (const NamedPlan& plan : plans) names.push_back(plan.name);
     throw InputError(fmt::format("--plan: {} is neither a plan's name nor a file; expected one of {}, or a file", name,

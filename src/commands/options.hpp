@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,18 @@ std::shared_ptr<Options> options_of(CLI::App& command, int (*run)(const Options&
   auto options = std::make_shared<Options>();
   command.callback([options, run, &action] { action = [options, run] { return run(*options); }; });
   return options;
+}
+
+using OptionNames = std::initializer_list<const char*>;
+/// None of these options is given without the other one.
+inline void need(CLI::App& command, OptionNames options, const char* other) {
+  for (const char* each : options) command.get_option(each)->needs(command.get_option(other));
+}
+/// None of these options is given with one of the others.
+inline void exclude(CLI::App& command, OptionNames options, OptionNames others) {
+  for (const char* each : options) {
+    for (const char* other : others) command.get_option(each)->excludes(command.get_option(other));
+  }
 }
 
 template <class Number>

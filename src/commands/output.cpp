@@ -41,15 +41,9 @@ void write_directly(const std::string& path, std::string_view text) {
 
 }  // namespace
 
-void say(std::string_view text) { say(text, "", Colour::red); }
-
-void say(std::string_view text, std::string_view word, Colour colour) {
+void say(std::string_view text) {
   if (stdout_error != 0) return;
-  std::string lines = printable_lines(text);
-  if (!word.empty() && shows_colour(STDOUT_FILENO)) {
-    if (const std::size_t at = lines.find(word); at != std::string::npos)
-      lines.replace(at, word.size(), painted(word, colour));
-  }
+  const std::string lines = printable_lines(text);
   stdout_error = write_all(STDOUT_FILENO, std::as_bytes(std::span(lines)));
 }
 

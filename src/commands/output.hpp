@@ -9,15 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "terminal.hpp"
-
 namespace tcnum {
 
 /// Writes lines to standard output at once, printable() whatever they hold. If that fails, the work goes on, and its
 /// files and its status are what they would have been: finish_stdout() says what went wrong.
 void say(std::string_view text);
-/// The same; on a terminal with colours, the first such word in that one.
-void say(std::string_view text, std::string_view word, Colour colour);
 /// Whether all that was said could be written; if not, a line on standard error says why. Where whoever read standard
 /// output is gone, nobody is left to be told, and this is no error.
 bool finish_stdout();

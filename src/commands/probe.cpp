@@ -19,8 +19,6 @@
 #include "in_order.hpp"
 #include "interrupt.hpp"
 #include "io/printable.hpp"
-#include "io/sha256.hpp"
-#include "kept_reports.hpp"
 #include "names.hpp"
 #include "output.hpp"
 #include "program_source.hpp"
@@ -267,19 +265,10 @@ struct Surroundings {
     if (!of) return;
     compared = std::async(std::launch::deferred, [of] { return ComparedResults(*of); });
     machine_code = std::async(std::launch::deferred, find_sass, *of);
-    content = std::async(std::launch::deferred, [of] {
-      std::string all;
-      for (const std::string_view name : {kCampaignsFile, std::string_view(kSassFile)}) {
-        if (const auto file = find_record(*of, name))
-          all += fmt::format("{} {}\n", shown_path(*file), sha256_of_file(file->string(), "a file of records"));
-      }
-      return all;
-    });
   }
 
   std::shared_future<ComparedResults> compared;
   std::shared_future<SassTable> machine_code;
-  std::shared_future<std::string> content;  ///< changes with each of these, and where they are
 };
 
 /// The report of a fit that has run.
@@ -341,9 +330,13 @@ class ProbeProgress {
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 };
 
+/// What is shown of a target, which its fit is not needed for any more.
 struct ProbedTarget {
-  FinishedReport report;
   Source source;
+  Verdict verdict = Verdict::unexplained;
+  std::string text;
+  ordered_json json;
+  TableRow row;
 };
 
 /// Who recorded the answers, as the file says it.
@@ -360,9 +353,7 @@ Source source_of(const Vectors& recorded, const std::string& file) {
 class Prober {
  public:
   Prober(const ProbeOptions& options, const Plan& plan)
-      : options_(options), plan_(plan), surroundings_(plan.targets.front().arch), progress_(plan.targets.size()) {
-    if (plan.recorded) kept_.emplace();
-  }
+      : options_(options), plan_(plan), surroundings_(plan.targets.front().arch), progress_(plan.targets.size()) {}
 
   ProbedTarget probe(std::size_t i) {
     const Target& target = plan_.targets[i];
@@ -376,11 +367,10 @@ class Prober {
  private:
   ProbedTarget probe_oracle(const Target& target) {
     const std::unique_ptr<Oracle> oracle = target.oracle();
-    Source source{oracle->kind(), oracle->device(), target.file, oracle->provenance()};
     Fit fit(*target.instruction, oracle.get(), fit_options(target));
-    FinishedReport report = fitted(target, source, fit);
+    ProbedTarget probed = fitted(target, {oracle->kind(), oracle->device(), target.file, oracle->provenance()}, fit);
     if (!options_.record.empty()) record(options_, target, *oracle, fit);
-    return {std::move(report), std::move(source)};
+    return probed;
   }
 
   ProbedTarget probe_recorded(const Target& target) {
@@ -391,20 +381,9 @@ class Prober {
     Vectors recorded = read_vectors_in(target.file, {.arch = std::string(arch(*target.arch).name),
                                                      .instruction = target.instruction->name()})
                            .vectors;
-    Source source = source_of(recorded, target.file);
-    std::string key;
-    if (is_file(target.file)) {
-      key = kept_->key({sha256_of_file(target.file, "a vector file"), target.file, plan_.arch,
-                        target.instruction->name(), std::to_string(options_.seed), surroundings_.content.get()});
-    }
-    if (!options_.fresh) {
-      if (std::optional<FinishedReport> kept = kept_->find(key)) return {*std::move(kept), std::move(source)};
-    }
     Fit fit(*target.instruction, nullptr, fit_options(target));
     fit.add_recorded(dot_problems(std::move(recorded.tiles), recorded.metadata));
-    FinishedReport report = fitted(target, source, fit);
-    kept_->keep(key, report);
-    return {std::move(report), std::move(source)};
+    return fitted(target, source_of(recorded, target.file), fit);
   }
 
   FitOptions fit_options(const Target& target) {
@@ -419,23 +398,17 @@ class Prober {
     return fit_options;
   }
 
-  FinishedReport fitted(const Target& target, const Source& source, Fit& fit) {
+  ProbedTarget fitted(const Target& target, Source source, Fit& fit) {
     const FitResult result = fit.run();
     const ProbeReport report = report_of(target, source, fit, result, plan_.arch, surroundings_);
-    return {result.verdict, text_report(report), json_report(report), table_row(report)};
+    return {std::move(source), result.verdict, text_report(report), json_report(report), table_row(report)};
   }
 
   const ProbeOptions& options_;
   const Plan& plan_;
-  std::optional<KeptReports> kept_;
   Surroundings surroundings_;
   ProbeProgress progress_;
 };
-
-Colour colour_of(Verdict verdict) {
-  if (verdict == Verdict::identified) return Colour::green;
-  return verdict == Verdict::ambiguous ? Colour::yellow : Colour::red;
-}
 
 std::optional<TableStyle> table_style(const ProbeOptions& options) {
   if (options.table.empty()) return std::nullopt;
@@ -470,14 +443,12 @@ int run_probe(const ProbeOptions& options) {
     in_order<ProbedTarget>(
         plan.targets.size(), threads, [&](std::size_t i) { return prober.probe(i); },
         [&](std::size_t i, ProbedTarget probed) {
-          const Verdict verdict = probed.report.verdict;
           if (text) {
-            prober.progress().interrupt(
-                [&] { say((i == 0 ? "" : "\n\n") + probed.report.text, name(verdict), colour_of(verdict)); });
+            prober.progress().interrupt([&] { say((i == 0 ? "" : "\n\n") + probed.text); });
           }
-          if (table) rows.push_back(std::move(probed.report.row));
-          document.add(std::move(probed.report.json), probed.source);
-          disagreed = disagreed || probed.report.verdict == Verdict::unexplained;
+          if (table) rows.push_back(std::move(probed.row));
+          document.add(std::move(probed.json), probed.source);
+          disagreed = disagreed || probed.verdict == Verdict::unexplained;
         });
   });
   prober.progress().interrupt([&] {

@@ -15,7 +15,7 @@ namespace tcnum {
 /// Whether `--from` names a program. Throws InputError if it does not, and options are given that only a program has.
 bool names_program(std::string_view from, const ProgramCommandOptions& options);
 
-/// Whether the options describe a dot product, all of it or not.
+/// Whether the options describe a dot product.
 bool describes_dot(const ProgramCommandOptions& options);
 
 /// What a program stands for.

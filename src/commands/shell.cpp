@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "src/questions/stream.hpp"
 #include "src/catalogue/operand_formats.hpp"
+#include "src/questions/stream.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/format.hpp"
 #include "tcnum/instruction.hpp"
@@ -74,31 +74,6 @@ Words names_of_options(const CLI::App& command) {
   return names;
 }
 
-/// Text that roff reads as nothing else.
-std::string roff(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n')) out += "\\&";
-    if (c == '\\' || c == '-') out += '\\';
-    out += c == '\\' ? 'e' : c;
-  }
-  return out;
-}
-
-constexpr std::string_view kEnvironment = R"(.TP
-.B TCNUM_VECTORS
-The folder of recorded answers, in place of those that are installed.
-.TP
-.B XDG_CACHE_HOME
-Where fits of recorded answers are kept, in a folder tcnum (default: ~/.cache).
-.TP
-.B COLUMNS
-The width of lists.
-.TP
-.B NO_COLOR
-If it is set and not empty, nothing is coloured on a terminal.
-)";
-
 }  // namespace
 
 std::string completion_script(std::string_view shell) {
@@ -127,17 +102,6 @@ std::string completions(const CLI::App& program, std::span<char* const> words) {
   }
   std::erase_if(proposed, [&](const std::string& each) { return !each.starts_with(now); });
   return fmt::format("{}{}", fmt::join(proposed, "\n"), proposed.empty() ? "" : "\n");
-}
-
-std::string manual_page(const CLI::App& program) {
-  std::string help = program.help("", CLI::AppFormatMode::All);
-  for (const CLI::App* each : commands_of(program)) {  // it has them, but not those below them
-    if (!commands_of(*each).empty()) help += "\n" + each->help("tcnum", CLI::AppFormatMode::All);
-  }
-  return fmt::format(
-      ".TH TCNUM 1 \"\" \"tcnum {}\" \"User Commands\"\n.SH NAME\ntcnum \\- what a tensor core computes, and the same "
-      "bits without one\n.SH DESCRIPTION\n.nf\n{}.fi\n.SH ENVIRONMENT\n{}",
-      TCNUM_VERSION, roff(help), kEnvironment);
 }
 
 }  // namespace tcnum

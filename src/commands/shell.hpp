@@ -1,4 +1,4 @@
-// What shells and man(1) are told of the command line. All of it is made from what parses the command line.
+// What shells are told of the command line. All of it is made from what parses the command line.
 #pragma once
 
 #include <span>
@@ -17,8 +17,5 @@ std::string completion_script(std::string_view shell);
 
 /// What may stand in place of the last word, the others being as they are: one a line. Nothing where files may.
 std::string completions(const CLI::App& program, std::span<char* const> words);
-
-/// The manual page.
-std::string manual_page(const CLI::App& program);
 
 }  // namespace tcnum

@@ -24,21 +24,16 @@ constexpr std::string_view kIn = "--in", kInForm = "--in-form", kOut = "--out", 
 
 /// Of a file that need not say what it is of; the user says what it does not, and nothing else.
 VectorsInFile subject_of(const std::string& file, const WantedVectors& wanted, const Metadata& said) {
-  VectorsInFile of;
   if (said.contains("instruction")) {
+    VectorsInFile of;
     const NamedInstruction named = instruction_of_metadata(file, said);
     of.be_of(named.arch, *named.instruction);
     static_cast<void>(instruction_of_file(file, of.vectors, wanted.arch, wanted.instruction));
-  } else if (!wanted.arch.empty() && !wanted.instruction.empty()) {
-    const ArchId id = parse_arch(wanted.arch);
-    of.be_of(id, parse_instruction(wanted.instruction, id));
-  } else if (wanted.arch.empty() && wanted.instruction.empty() && !wanted.datapath.empty()) {
-    of.be_of(named_datapath(wanted.datapath).datapath);
-  } else {
-    throw InputError(fmt::format(
-        "{}: does not say of which instruction it is; expected --arch and --instr, or --datapath alone", file));
+    return of;
   }
-  return of;
+  if (auto of = named_subject(wanted.arch, wanted.instruction, wanted.datapath)) return *std::move(of);
+  throw InputError(fmt::format(
+      "{}: does not say of which instruction it is; expected --arch and --instr, or --datapath alone", file));
 }
 
 VectorsInFile read_text_in(const std::string& file, TextForm form, const WantedVectors& wanted) {
@@ -74,6 +69,20 @@ void VectorsInFile::be_of(ArchId its_arch, const Instruction& its_instruction) {
 
 std::string VectorsInFile::subject() const {
   return arch ? fmt::format("{} on {}", instruction->name(), tcnum::arch(*arch).name) : instruction->name();
+}
+
+std::optional<VectorsInFile> named_subject(const std::string& arch, const std::string& instruction,
+                                           const std::string& datapath) {
+  VectorsInFile of;
+  if (!arch.empty() && !instruction.empty()) {
+    const ArchId id = parse_arch(arch);
+    of.be_of(id, parse_instruction(instruction, id));
+  } else if (arch.empty() && instruction.empty() && !datapath.empty()) {
+    of.be_of(named_datapath(datapath).datapath);
+  } else {
+    return std::nullopt;
+  }
+  return of;
 }
 
 VectorsInFile read_vectors_in(const std::string& file, const WantedVectors& wanted) {

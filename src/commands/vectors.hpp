@@ -25,6 +25,11 @@ struct VectorsInFile {
   std::string subject() const;
 };
 
+/// What the user says without a file: an instruction of an architecture, or a datapath alone. Nothing, if it is neither
+/// or both.
+std::optional<VectorsInFile> named_subject(const std::string& arch, const std::string& instruction,
+                                           const std::string& datapath);
+
 struct WantedVectors {
   std::string arch, instruction;  ///< what the user says that the file is of, if anything
   std::string datapath = {};      ///< that named_datapath() finds; a file that names no instruction is of this

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "io/printable.hpp"
@@ -15,9 +16,6 @@ namespace {
 using nlohmann::ordered_json;
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string percent(const OperandsDiff& of) {
-  return fmt::format("{:.3g} %", 100 * static_cast<double>(of.different) / static_cast<double>(of.tried));
-}
 std::string ulps(double number) { return number == 0 ? "-" : fmt::format("{:.3g}", number); }
 
 /// How a side comes to so many products.
@@ -26,41 +24,61 @@ std::string chain_text(const DiffSide& side, int k) {
   return links == 1 ? "" : fmt::format(", {} of {} products one after the other", links, side.datapath->tree.k);
 }
 
-std::string operands_text(const DatapathDiff& diff) {
-  Rows rows = {{"operands", "dot products", "differ", "", "ulps, mean", "most"}};
-  for (const OperandsDiff& each : diff.operands) {
-    rows.push_back({std::string(each.operands), count_text(static_cast<double>(each.tried)),
-                    count_text(static_cast<double>(each.different)), percent(each), ulps(each.mean_ulps),
-                    ulps(each.max_ulps)});
+/// A line for each kind of operands, or each K, that was tried: what `label` calls it.
+template <class Tried, class Label>
+std::string tried_text(const char* heading, const char* counted, const std::vector<Tried>& all, const Label& label) {
+  Rows rows = {{heading, counted, "differ", "", "ulps, mean", "most"}};
+  for (const Tried& each : all) {
+    const auto tried = static_cast<double>(each.tried), different = static_cast<double>(each.different);
+    rows.push_back({label(each), count_text(tried), count_text(different), fmt::format("{:.3g} %", 100 * different / tried),
+                    ulps(each.mean_ulps), ulps(each.max_ulps)});
   }
   return table_text(rows);
 }
 
-std::string fields_text(const DatapathDiff& diff) {
-  Rows rows = {{"", "what the descriptions say", "one", "other"}};
-  for (const FieldDiff& each : diff.fields) rows.push_back({each.decides ? "*" : "", each.field, each.one, each.other});
-  return table_text(rows);
+template <class Tried>
+ordered_json tried_json(const char* key, const ordered_json& label, const Tried& of) {
+  return {{key, label},
+          {"tried", of.tried},
+          {"different", of.different},
+          {"max_ulps", of.max_ulps},
+          {"mean_ulps", of.mean_ulps}};
+}
+
+std::string fields_text(const std::vector<FieldDiff>& fields, const char* heading) {
+  Rows rows = {{"", heading, "one", "other"}};
+  for (const FieldDiff& each : fields) rows.push_back({each.decides ? "*" : "", each.field, each.one, each.other});
+  return table_text(rows, 40);
+}
+
+ordered_json fields_json(const std::vector<FieldDiff>& fields) {
+  ordered_json json = ordered_json::array();
+  for (const FieldDiff& each : fields)
+    json.push_back({{"field", each.field}, {"one", each.one}, {"other", each.other}, {"decides", each.decides}});
+  return json;
 }
 
 }  // namespace
 
 std::string diff_text(const DatapathDiff& diff, const DiffSide& one, const DiffSide& other) {
+  constexpr const char* kSaid = "what the descriptions say";
   std::string text =
       fmt::format("one:   {} ({}){}\nother: {} ({}){}\n\n", printable(one.name), printable(one.origin),
                   chain_text(one, diff.k), printable(other.name), printable(other.origin), chain_text(other, diff.k));
   if (diff.equal) return text + "They never differ: their descriptions are the same.\n";
   if (!diff.smallest) {
-    text += fmt::format("No difference in {} dot products of {} products. Their descriptions are not the same:\n\n{}",
-                        count_text(static_cast<double>(diff.tried())), diff.k, fields_text(diff));
-    return text;
+    return text +
+           fmt::format("No difference in {} dot products of {} products. Their descriptions are not the same:\n\n{}",
+                       count_text(static_cast<double>(diff.tried())), diff.k, fields_text(diff.fields, kSaid));
   }
-  text += fmt::format("They differ, in dot products of {} products:\n\n{}\n", diff.k, operands_text(diff));
+  text += fmt::format("They differ, in dot products of {} products:\n\n{}\n", diff.k,
+                      tried_text("operands", "dot products", diff.operands,
+                                 [](const OperandsDiff& each) { return std::string(each.operands); }));
   text += fmt::format("The smallest operands that were found for which they do:\n\n{}\n",
                       problem_text(dot_of(*one.datapath, diff.k), diff.smallest->problem,
                                    {one.name, diff.smallest->expected}, {other.name, diff.smallest->observed}));
-  text += fields_text(diff);
-  text += "  *: one, with this as the other has it, gives the other's result there\n";
-  return text;
+  return text + fields_text(diff.fields, kSaid) +
+         "  *: one, with this as the other has it, gives the other's result there\n";
 }
 
 ordered_json diff_document(const DatapathDiff& diff, const DiffSide& one, const DiffSide& other) {
@@ -76,22 +94,49 @@ ordered_json diff_document(const DatapathDiff& diff, const DiffSide& one, const 
                        {"tried", diff.tried()},
                        {"different", diff.different()}};
   json["operands"] = ordered_json::array();
-  for (const OperandsDiff& each : diff.operands) {
-    json["operands"].push_back({{"operands", each.operands},
-                                {"tried", each.tried},
-                                {"different", each.different},
-                                {"max_ulps", each.max_ulps},
-                                {"mean_ulps", each.mean_ulps}});
-  }
+  for (const OperandsDiff& each : diff.operands)
+    json["operands"].push_back(tried_json("operands", each.operands, each));
   json["smallest"] = nullptr;
   if (diff.smallest) {
     json["smallest"] = json_problem(dot_of(*one.datapath, diff.k), diff.smallest->problem, diff.smallest->expected,
                                     diff.smallest->observed);
   }
-  json["fields"] = ordered_json::array();
-  for (const FieldDiff& each : diff.fields)
-    json["fields"].push_back(
-        {{"field", each.field}, {"one", each.one}, {"other", each.other}, {"decides", each.decides}});
+  json["fields"] = fields_json(diff.fields);
+  return json;
+}
+
+std::string plan_diff_text(const PlanDiff& diff, const std::string& one, const std::string& other) {
+  std::string text = fmt::format("one:   {}\nother: {}\n\n", printable(one), printable(other));
+  if (diff.equal) return text + "They never differ: the plans say the same.\n";
+  text += fmt::format("Products of {} · {} → {}:\n\n{}\n", format(diff.a).name, format(diff.b).name,
+                      format(diff.output).name,
+                      tried_text("K", "elements", diff.lengths,
+                                 [](const PlansAtLength& at) { return std::to_string(at.k); }));
+  // What becomes of alpha, C and a bias does not show in products that have none.
+  const bool needs_terms = std::ranges::any_of(
+      diff.fields, [](const FieldDiff& each) { return each.field == "epilogue" || each.field == "scales"; });
+  text += diff.smallest_k
+              ? fmt::format("The smallest K for which a product was found that differs: {}\n\n", *diff.smallest_k)
+              : fmt::format("No product {}was found that differs. The plans do not say the same:\n\n",
+                            needs_terms ? "without alpha, C, a bias and scales " : "");
+  text += fields_text(diff.fields, "what the plans say");
+  if (diff.smallest_k) text += "  *: one, with this as the other has it, gives the other's results there\n";
+  return text;
+}
+
+ordered_json plan_diff_document(const PlanDiff& diff, const std::string& one, const std::string& other) {
+  ordered_json json = {{"schema", "tcnum.plan_diff/1"},
+                       {"version", TCNUM_VERSION},
+                       {"one", one},
+                       {"other", other},
+                       {"a", format(diff.a).name},
+                       {"b", format(diff.b).name},
+                       {"output", format(diff.output).name},
+                       {"equal", diff.equal}};
+  json["lengths"] = ordered_json::array();
+  for (const PlansAtLength& at : diff.lengths) json["lengths"].push_back(tried_json("k", at.k, at));
+  json["smallest_k"] = diff.smallest_k ? ordered_json(*diff.smallest_k) : ordered_json(nullptr);
+  json["fields"] = fields_json(diff.fields);
   return json;
 }
 

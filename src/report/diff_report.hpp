@@ -1,4 +1,4 @@
-// Where two datapaths part, for people and for programs.
+// Where two datapaths or two plans part, for people and for programs.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,6 +7,7 @@
 
 #include "tcnum/diff.hpp"
 #include "tcnum/instruction.hpp"
+#include "tcnum/plan_diff.hpp"
 
 namespace tcnum {
 
@@ -19,5 +20,9 @@ struct DiffSide {
 std::string diff_text(const DatapathDiff& diff, const DiffSide& one, const DiffSide& other);
 /// tcnum.diff/1.
 nlohmann::ordered_json diff_document(const DatapathDiff& diff, const DiffSide& one, const DiffSide& other);
+
+std::string plan_diff_text(const PlanDiff& diff, const std::string& one, const std::string& other);
+/// tcnum.plan_diff/1.
+nlohmann::ordered_json plan_diff_document(const PlanDiff& diff, const std::string& one, const std::string& other);
 
 }  // namespace tcnum

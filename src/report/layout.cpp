@@ -57,15 +57,6 @@ std::string padded(std::string_view text, std::size_t width) {
   return std::string(text) + std::string(width - std::min(width, width_of(text)), ' ');
 }
 
-std::string cut_to_width(std::string_view text, std::size_t width) {
-  if (width_of(text) <= width) return std::string(text);
-  std::size_t end = 0;
-  for (std::size_t characters = 0; end < text.size(); ++end) {
-    if (!is_continuation(text[end]) && ++characters == width) break;
-  }
-  return trimmed(std::string(text.substr(0, end))) + "…";
-}
-
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
   std::string out;
   for (const std::string& line : lines_of(printable(text), width - indent)) {

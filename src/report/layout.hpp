@@ -20,8 +20,6 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t width
 std::size_t width_of(std::string_view text);
 /// The text with spaces up to a width; as it is where it is wider.
 std::string padded(std::string_view text, std::size_t width);
-/// The text, or as much of it as leaves place for "…" in a width.
-std::string cut_to_width(std::string_view text, std::size_t width);
 
 /// 12345678 as "12,345,678"; datapaths of a space, which may be fewer than exact, as "1.2e+12".
 std::string count_text(double count);

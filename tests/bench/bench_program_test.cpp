@@ -32,7 +32,7 @@ TEST_F(CliWithoutBench, OneLineSaysHowToGetIt) {
 
 TEST_F(CliWithoutBench, OtherTextsNameItsCommands) {
   for (const std::vector<std::string>& arguments :
-       std::vector<std::vector<std::string>>{{"--help"}, {"--complete", ""}, {"--man"}}) {
+       std::vector<std::vector<std::string>>{{"--help"}, {"--complete", ""}}) {
     const Result r = run_alone(arguments);
     SCOPED_TRACE(testing::PrintToString(arguments) + "\n" + r.err);
     EXPECT_EQ(r.status, 0);

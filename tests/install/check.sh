@@ -40,9 +40,6 @@ check_files() {
   for text in bash-completion/completions/tcnum zsh/site-functions/_tcnum fish/vendor_completions.d/tcnum.fish; do
     grep -q -e --complete "$work/prefix/share/$text" || fail "$text does not ask tcnum what may follow"
   done
-  for option in campaign checkpoint; do
-    grep -q "$option" "$work/prefix/share/man/man1/tcnum.1" || fail "man/man1/tcnum.1 has no --$option"
-  done
   "$work/prefix/bin/tcnum" --complete verify --camp | grep -qx -e --campaign || fail "completion knows no options"
   "$work/prefix/bin/tcnum" --complete bench memory --check | grep -qx -e --checkpoint || fail "nor those of tcnum-bench"
   diff -r "$source/docs/schemas" "$work/prefix/share/tcnum/schemas"

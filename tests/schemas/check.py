@@ -129,7 +129,6 @@ COMMANDS = {
     "plan diff": ["diff", "--plan", "nvjet-fp8", "--plan", "nvjet-fp8-slow", "--format", "fp8e4m3", "--most-k", "256"],
     "explain": ["explain", "--arch", "sm_90", "--instr", FP16, "--a", "-32,0x1.004p0,inf", "--b", "-8,2,0", "--c", "1"],
     "explain all": ["explain", "--all", "--c", "2^23", "--a", "-2^12,-0.5,-0.25,-0.125", "--b", "2^11,1,1,1"],
-    "explain an answer": ["explain", "--arch", "sm_90", "--instr", FP16, "--a", "1,2", "--b", "3,4", "--d", "11"],
     "identify": ["identify", "--format", "fp16", "--a", "1,2", "--b", "3,2^-14", "--d", "0x40400200"],
     "identify scales": ["identify", "--format", "fp8e4m3", "--a", "1", "--b", "3", "--sa", "2", "--d", "6"],
     "explain plans": ["explain", "--in", "m.safetensors", "--at", "1,1", "--plan", "nvjet", "--plan", "chain"],
@@ -164,7 +163,7 @@ with tempfile.TemporaryDirectory() as folder:
         written = pathlib.Path(folder, "o.json")
         written.unlink(missing_ok=True)
         done = subprocess.run([PROGRAM, *arguments, "--json", str(written)], cwd=folder, capture_output=True, text=True,
-                              env={"XDG_CACHE_HOME": folder + "/cache", "PATH": "/usr/bin:/bin"}, check=False)
+                              env={"PATH": "/usr/bin:/bin"}, check=False)
         if done.returncode not in (0, 1) or not written.exists():
             failures.append(f"{name}: status {done.returncode}: {done.stderr}")
             continue
