@@ -10,10 +10,6 @@ if(TCNUM_SHARED)
   list(APPEND exported_parts c)
 endif()
 list(TRANSFORM exported_parts PREPEND tcnum_ OUTPUT_VARIABLE exported_targets)
-set(plugins "")
-if(TARGET tcnum_mpi)
-  set(plugins tcnum_mpi) # src/ranks/launch.cpp looks for it in the library folder
-endif()
 
 # What shells read is what the program says of its own command line.
 set(texts "")
@@ -30,12 +26,12 @@ endif()
 
 # Everything that is built and installed. `cmake --install` refuses before it writes if a file of it is missing.
 add_custom_target(tcnum_installation ALL DEPENDS ${texts})
-add_dependencies(tcnum_installation ${exported_targets} ${plugins} tcnum tcnum-bench)
+add_dependencies(tcnum_installation ${exported_targets} tcnum tcnum-bench)
 if(TARGET quick_tests)
   add_dependencies(quick_tests tcnum_installation) # the test `install` is one of them
 endif()
 set(built ${texts})
-foreach(target ${exported_targets} ${plugins} tcnum tcnum-bench)
+foreach(target ${exported_targets} tcnum tcnum-bench)
   list(APPEND built $<TARGET_FILE:${target}>)
 endforeach()
 install(CODE "
@@ -47,7 +43,7 @@ install(CODE "
   endforeach()")
 
 # Libraries of other packages are found in the prefix, for a machine that lacks them, and where the build found them.
-set_target_properties(${exported_targets} ${plugins} tcnum tcnum-bench PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON INSTALL_RPATH "$ORIGIN")
+set_target_properties(${exported_targets} tcnum tcnum-bench PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON INSTALL_RPATH "$ORIGIN")
 set_property(TARGET tcnum tcnum-bench PROPERTY INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 
 foreach(part ${exported_parts})
@@ -62,7 +58,7 @@ if(TCNUM_SHARED)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/tcnum.pc.in ${PROJECT_BINARY_DIR}/tcnum.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/tcnum.pc DESTINATION ${pkgconfig})
 endif()
-install(TARGETS tcnum tcnum-bench ${plugins} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS tcnum tcnum-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tcnum DESTINATION include FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/vectors/ DESTINATION ${TCNUM_VECTORS_INSTALL_DIR})
 

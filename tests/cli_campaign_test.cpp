@@ -326,5 +326,45 @@ TEST_F(CliCampaigns, AnEmptyShardHasNothingToDo) {
   expect_failure(none, 2, {"--distribution", "none"});
 }
 
+/// What mpirun starts shares the streams: one process is killed and done again, and the records are those of one run.
+TEST_F(CliCampaigns, ProcessesOfALaunchAreShards) {
+  ASSERT_EQ(run(verify("3e5", {"--chunk", "8192", "--record", "one.json"})).status, 0);
+  const auto start_rank = [&](int rank) {
+    return start(
+        verify("3e5", {"--chunk", "8192", "--record", "all.json", "--checkpoint", "c.json", "--json", "v.json"}), "out",
+        [rank] {
+          setenv("OMPI_COMM_WORLD_RANK", std::to_string(rank).c_str(), 1);
+          setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
+        });
+  };
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < 4; ++rank) children.push_back(start_rank(rank));
+  kill(children[2], SIGKILL);
+  for (const pid_t child : children) EXPECT_EQ(finish(child).status, child == children[2] ? -SIGKILL : 0);
+  EXPECT_EQ(finish(start_rank(2)).status, 0);
+
+  for (const char* file : {"c.1-of-4.json", "c.4-of-4.json", "v.3-of-4.json"}) EXPECT_TRUE(json::accept(text(file)));
+  std::map<std::string, std::vector<json>> one, all;
+  for (auto* records : {&one, &all}) {
+    const json file = json::parse(text(records == &one ? "one.json" : "all.json"));
+    for (const json& record : file["campaigns"]) {
+      auto& digests = (*records)[record["distribution"]];
+      for (const json& digest : record["digests"]) digests.push_back(digest);
+    }
+  }
+  for (auto* records : {&one, &all})
+    for (auto& [distribution, digests] : *records) std::ranges::sort(digests);
+  EXPECT_EQ(one, all);
+  EXPECT_EQ(run({"verify", "--arch", "sm_90", "--campaign", "all.json", "--all"}).status, 0);
+}
+
+/// Recorded answers would be verified by each of them.
+TEST_F(CliCampaigns, ProcessesOfALaunchShareStreamsAlone) {
+  expect_failure({"verify", "--arch", "sm_90"}, 2, {"PMI_SIZE is 2", "--count N"}, [] {
+    setenv("PMI_RANK", "1", 1);
+    setenv("PMI_SIZE", "2", 1);
+  });
+}
+
 }  // namespace
 }  // namespace tcnum

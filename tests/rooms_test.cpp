@@ -32,19 +32,17 @@ const std::vector<std::pair<std::string, Rooms>> kRooms = {
     {"src/catalogue", {"include", "io", "emu", "src/files"}},
     {"src/identify", {"include", "emu", "src/questions", "src/fit", "src/catalogue"}},
     {"src/report", {"include", "io", "src/catalogue", "src/files", "src/fit", "src/gemm"}},
-    {"src/ranks", {"include"}},
-    {"src/campaign", {"include", "io", "emu", "isa", "cuda", "probes", "src/questions", "src/files", "src/ranks"}},
+    {"src/campaign", {"include", "io", "emu", "isa", "cuda", "probes", "src/questions", "src/files"}},
     {"src/c",
      {"include", "io", "emu", "src/catalogue", "src/files", "src/oracles", "src/fit", "src/gemm", "src/report"}},
     {"src/commands",
      {"include", "io", "emu", "probes", "src/campaign", "src/catalogue", "src/files", "src/fit", "src/oracles",
-      "src/questions", "src/ranks", "src/report"}},
+      "src/questions", "src/report"}},
     {"bench/device", {"include", "cuda", "probes"}},
     {"bench/measure",
      {"include", "io", "emu", "isa", "src/catalogue", "src/files", "src/questions", "src/report", "bench/device"}},
     {"bench/commands",
-     {"include", "io", "emu", "src/campaign", "src/commands", "src/ranks", "src/report", "bench/device",
-      "bench/measure"}},
+     {"include", "io", "emu", "src/campaign", "src/commands", "src/report", "bench/device", "bench/measure"}},
 };
 
 /// The room of a file, by its path from the root or as an #include has it: "tcnum/…" is the public headers'.
@@ -55,21 +53,16 @@ std::string room_of(const std::string& path) {
   return path.substr(0, path.find('/', first + 1));
 }
 
-/// Needs MPI, which is only where mpirun is: what includes it is a library of its own.
-constexpr const char* kMpiRoom = "src/ranks/mpi/";
-
 /// The lines of a file that include what its room may not.
 std::vector<std::string> forbidden_includes(const std::string& path, const std::string& text) {
   std::vector<std::string> found;
   const std::string room = room_of(path);
   const auto row = std::ranges::find(kRooms, room, &std::pair<std::string, Rooms>::first);
   if (row == kRooms.end()) return {path + ": no room of the table; give it one in tests/rooms_test.cpp"};
-  static const std::regex kInclude("^\\s*#\\s*include\\s+\"([^\"]+)\""), kMpi("^\\s*#\\s*include\\s+[<\"]mpi\\.h[>\"]");
+  static const std::regex kInclude("^\\s*#\\s*include\\s+\"([^\"]+)\"");
   std::istringstream lines(text);
   std::smatch match;
   for (std::string line; std::getline(lines, line);) {
-    if (std::regex_search(line, kMpi) && !path.starts_with(kMpiRoom))
-      found.push_back(path + ": mpi.h (which is for " + kMpiRoom + " alone)");
     if (!std::regex_search(line, match, kInclude)) continue;
     const std::string included = match[1];
     if (included.find("..") != std::string::npos) {
@@ -99,8 +92,6 @@ TEST(Rooms, AnArrowThatTurnsRoundIsFound) {
   EXPECT_EQ(forbidden_includes("src/attic/old.cpp", "").size(), 1u);
   EXPECT_EQ(forbidden_includes("src/commands/sass.cpp", "#include \"bench/device/timing.hpp\"\n").size(), 1u);
   EXPECT_EQ(forbidden_includes("bench/device/timing.cpp", "#include \"bench/measure/record.hpp\"\n").size(), 1u);
-  EXPECT_EQ(forbidden_includes("src/ranks/launch.cpp", "#include <mpi.h>\n").size(), 1u);
-  EXPECT_TRUE(forbidden_includes("src/ranks/mpi/mpi_ranks.cpp", "#include <mpi.h>\n").empty());
   EXPECT_EQ(forbidden_includes("src/fit/fit.cpp", "#include \"../emu/parallel.hpp\"\n").size(), 1u);
   EXPECT_TRUE(forbidden_includes("src/fit/fit.cpp", "#include \"space.hpp\"\n#include \"emu/parallel.hpp\"\n").empty());
 }

@@ -204,13 +204,8 @@ std::pair<Disagreement, ChunkNumber> read_disagreement(const JsonFields& fields,
 
 }  // namespace
 
-void Campaign::resume(const std::string& path) { resume_from_json(read_json_file(path, kSchema), path); }
-
-void Campaign::resume_from_text(std::string_view text, const std::string& where) {
-  resume_from_json(parse_json(text, where), where);
-}
-
-void Campaign::resume_from_json(Json json, const std::string& where) {
+void Campaign::resume(const std::string& where) {
+  Json json = read_json_file(where, kSchema);
   unseal(json, where);
   const JsonFields file(json, where);
   const Json identity = Json::parse(identity_);

@@ -87,8 +87,6 @@ class Campaign {
   /// Takes over what a checkpoint has done; throws InputError if it is not one of this run, was changed, or holds what
   /// no run can have done.
   void resume(const std::string& path);
-  /// The same of the text of a checkpoint. `where` names it in messages.
-  void resume_from_text(std::string_view text, const std::string& where);
   /// The checkpoint at this moment.
   std::string checkpoint() const;
 
@@ -112,7 +110,6 @@ class Campaign {
  private:
   static constexpr std::size_t kMostDisagreements = 16;  ///< of each instruction
 
-  void resume_from_json(nlohmann::ordered_json json, const std::string& where);
   void keep_example(std::size_t stream, std::uint64_t index);
 
   std::vector<StreamTask> tasks_;

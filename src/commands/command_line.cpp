@@ -129,8 +129,11 @@ void add_verify(CLI::App& app, Action& action) {
       "What answers: gpu (default), datapath:FILE, ARCH:INSTRUCTION[:ACCOUNT], or exec:COMMAND, a program");
   add_program_options(command, options->program);
   add_time_limit(command, options->program.time_limit);
-  command.add_option("--devices", options->devices, "GPUs, such as 0 (default; under mpirun: all), 0,1 or all");
-  command.add_option("--shard", options->shard, "i/n: the i-th of n parts of the work");
+  command.add_option("--devices", options->devices,
+                     "GPUs, such as 0 (default; of several processes each another), 0,1 or all");
+  command.add_option(
+      "--shard", options->shard,
+      "i/n: the i-th of n parts of the work (default: of processes that mpirun or srun started, each its own)");
   command.add_option("--chunk", options->chunk, "Dot products to a digest (default: 16 digests for each distribution)");
   add_output(command, "--checkpoint", options->checkpoint, "File to go on from, and to keep up to date");
   add_output(command, "--record", options->record, "Campaign records to add the digests to");

@@ -11,8 +11,6 @@
 #include "commands.hpp"
 #include "failure.hpp"
 #include "output.hpp"
-#include "src/ranks/launch.hpp"
-#include "tcnum/error.hpp"
 
 namespace tcnum {
 namespace {
@@ -32,20 +30,9 @@ void fail_at_once() {
   std::abort();
 }
 
-/// Several processes that mpirun started have one command line: the first one says what is wrong with it.
-Action parsed(int argc, char** argv, Parse* parse) {
-  try {
-    return parse(argc, argv);
-  } catch (const InputError&) {
-    const auto launched = launch();
-    if (!launched || launched->is_first()) throw;
-    return [] { return kLeftToFirst; };
-  }
-}
-
 int run(int argc, char** argv, Parse* parse) {
   try {
-    return parsed(argc, argv, parse)();
+    return parse(argc, argv)();
   } catch (...) {
     return report_failure(std::current_exception());
   }

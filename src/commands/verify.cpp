@@ -5,22 +5,20 @@
 
 #include <algorithm>
 #include <array>
-#include <exception>
-#include <memory>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
 #include "disagreements.hpp"
 #include "emu/parallel.hpp"
-#include "interrupt.hpp"
 #include "io/printable.hpp"
 #include "names.hpp"
 #include "output.hpp"
 #include "program_source.hpp"
 #include "progress.hpp"
 #include "records.hpp"
-#include "src/ranks/launch.hpp"
+#include "src/campaign/launch.hpp"
 #include "src/report/layout.hpp"
 #include "src/report/problem_text.hpp"
 #include "tcnum/emulator.hpp"
@@ -224,19 +222,32 @@ VerifyOptions of_recorded(const VerifyOptions& options) {
       instructions.size() == 1 ? instructions.front()->name() : "these instructions", arch(id).name));
 }
 
-/// What is asked for; as rank 0 of several, if there are.
-int verify(const VerifyOptions& options, Ranks* ranks) {
+/// Several processes that mpirun or srun started share the streams: each is a shard, with files of its own but for the
+/// records, to which all of them add.
+VerifyOptions share_of(const VerifyOptions& options, const Launch& launched) {
+  VerifyOptions share = options;
+  if (!options.shard.empty()) return share;
+  share.shard = fmt::format("{}/{}", launched.rank + 1, launched.size);
+  for (std::string* file : {&share.checkpoint, &share.json, &share.disagreements}) {
+    if (file->empty() || *file == "-") continue;
+    const std::filesystem::path path = *file;
+    const std::string name =
+        fmt::format("{}.{}-of-{}{}", path.stem().string(), launched.rank + 1, launched.size, path.extension().string());
+    *file = (path.parent_path() / name).string();
+  }
+  return share;
+}
+
+/// What is asked for.
+int verify(const VerifyOptions& options) {
   const bool streams = !options.count.empty() || (options.campaign.empty() && !options.distributions.empty());
   const bool names_answers = !options.vectors.empty() || !options.campaign.empty() || streams || !options.from.empty();
-  if (!names_answers && !options.arch.empty() && ranks == nullptr) return verify(of_recorded(options), nullptr);
+  if (!names_answers && !options.arch.empty()) return verify(of_recorded(options));
   if ((options.vectors.empty() ? 0 : 1) + (options.campaign.empty() ? 0 : 1) + (streams ? 1 : 0) != 1) {
     throw InputError(
         "verify: expected one of --vectors FILE… (recorded answers), --count N (the GPU) and --campaign FILE (digests "
-        "of "
-        "hardware's results), or --arch, whose recorded answers are taken then");
+        "of hardware's results), or --arch, whose recorded answers are taken then");
   }
-  if (ranks != nullptr && !streams)
-    throw InputError("verify: several ranks share streams alone; expected --count N with them, or no mpirun");
   if (names_program(options.from, options.program) && !streams)
     throw InputError("--from: exec:COMMAND answers streams; expected --count N with it");
   if (!streams) refuse_options_of_streams(options);
@@ -244,41 +255,20 @@ int verify(const VerifyOptions& options, Ranks* ranks) {
   require_no_stdout({"--disagreements", options.disagreements});
   if (!options.disagreements.empty()) require_folder(options.disagreements);
   if (!options.vectors.empty()) return verify_files(options);
-  return streams ? verify_streams(options, ranks) : verify_campaign(options);
-}
-
-/// Rank 0 keeps the files and prints the results; the other ranks send it the outcomes of their chunks.
-int verify_on_ranks(const VerifyOptions& options, const Launch& launched) {
-  std::unique_ptr<Ranks> ranks;
-  try {
-    ranks = join_ranks(launched);
-  } catch (...) {  // in the same way in all ranks
-    if (launched.is_first()) throw;
-    return kLeftToFirst;
-  }
-  int status = kAgreed;
-  try {
-    if (ranks->rank() == 0) {
-      status = verify(options, ranks.get());
-    } else {
-      VerifyOptions work = options;
-      for (std::string* file : {&work.json, &work.record, &work.checkpoint, &work.disagreements}) file->clear();
-      work_on_streams(work, *ranks);
-    }
-  } catch (...) {
-    if (ranks->rank() > 0 && interrupted) return kUnavailable;  // the reason is that of another rank
-    if (ranks->rank() > 0) complain(fmt::format("rank {} ends the job:", ranks->rank()));
-    status = report_failure(std::current_exception());
-  }
-  ranks->abort_unfinished(status);
-  return status;
+  return streams ? verify_streams(options) : verify_campaign(options);
 }
 
 }  // namespace
 
 int run_verify(const VerifyOptions& options) {
   const std::optional<Launch> launched = launch();
-  return launched ? verify_on_ranks(options, *launched) : verify(options, nullptr);
+  if (!launched) return verify(options);
+  if (options.count.empty()) {
+    throw InputError(
+        fmt::format("verify: {} is {}, and processes share streams alone; expected --count N, or one process",
+                    launched->size_variable, launched->size));
+  }
+  return verify(share_of(options, *launched));
 }
 
 }  // namespace tcnum

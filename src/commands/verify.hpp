@@ -10,16 +10,13 @@
 #include "failure.hpp"
 #include "names.hpp"
 #include "src/questions/stream.hpp"
-#include "src/ranks/ranks.hpp"
 
 namespace tcnum {
 
 /// Against recorded answers.
 int verify_files(const VerifyOptions& options);
-/// Against the GPU, or another datapath, by the trillion; as rank 0 of several, if there are.
-int verify_streams(const VerifyOptions& options, Ranks* ranks);
-/// The part of another rank in that, which writes no file.
-void work_on_streams(const VerifyOptions& options, Ranks& ranks);
+/// Against the GPU, or another datapath, by the trillion.
+int verify_streams(const VerifyOptions& options);
 /// The emulator against the digests of a campaign.
 int verify_campaign(const VerifyOptions& options);
 

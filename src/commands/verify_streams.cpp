@@ -20,10 +20,9 @@
 #include "program_source.hpp"
 #include "progress.hpp"
 #include "src/campaign/campaign.hpp"
-#include "src/campaign/on_ranks.hpp"
+#include "src/campaign/launch.hpp"
 #include "src/campaign/record.hpp"
 #include "src/oracles/datapath_oracle.hpp"
-#include "src/ranks/ranks.hpp"
 #include "src/report/layout.hpp"
 #include "src/report/problem_text.hpp"
 #include "src/report/source.hpp"
@@ -44,8 +43,8 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 /// The hardware, or a datapath or a program in its place.
 class Backend {
  public:
-  /// Of several ranks, each takes its part of the GPUs of its host.
-  Backend(const VerifyOptions& options, std::optional<ArchId> id, const Ranks* ranks) : arch_(id) {
+  /// Of several processes of a host, each takes one of its GPUs, in turn.
+  Backend(const VerifyOptions& options, std::optional<ArchId> id) : arch_(id) {
     if (options.from.starts_with(kProgramPrefix)) {
       if (!options.devices.empty()) throw InputError("--devices: --from exec:COMMAND takes no GPU");
       program_ = program_of(options.from, options.program);
@@ -71,8 +70,9 @@ class Backend {
       throw UnavailableError(fmt::format("verify --count: the GPU ({}) is {}, not {}; {}", gpu_.device, gpu_.arch,
                                          arch(*id).name, kInstead));
     }
-    devices_ = parse_devices(ranks != nullptr && options.devices.empty() ? "all" : options.devices, gpu_count());
-    if (ranks != nullptr) devices_ = share_of(devices_, *ranks);
+    const auto launched = launch();
+    devices_ = parse_devices(launched && options.devices.empty() ? "all" : options.devices, gpu_count());
+    if (launched) devices_ = {devices_[static_cast<std::size_t>(launched->local_rank) % devices_.size()]};
   }
 
   void check_fits(const Instruction& in) const {
@@ -161,10 +161,10 @@ std::optional<CampaignRecord> record_of(const StreamTask& task, const Source& so
 void require_readable(const std::string& path, std::size_t bytes) {
   constexpr std::size_t kMost = JsonLimits{}.bytes;
   if (bytes <= kMost) return;
-  throw InputError(fmt::format(
-      "--record: {}: would have more than {} MiB with this run's records, and is not read again then; "
-      "expected another file",
-      path, kMost >> 20));
+  throw InputError(
+      fmt::format("--record: {}: would have more than {} MiB with this run's records, and is not read again then; "
+                  "expected another file",
+                  path, kMost >> 20));
 }
 
 /// Adds records to those of a file; several processes may do so at once.
@@ -333,17 +333,12 @@ class CampaignObserver {
   }
 
   void after_chunk() {
-    has_unsaved_ = true;
     if (is_due()) save();
     const auto now = static_cast<double>(campaign_.done_now());
     line_.show(fmt::format("{} of {} dot products, {:.3g} a second, {:.0f} s left, {}",
                            count_text(static_cast<double>(before_) + now), count_text(static_cast<double>(total_)),
                            now / seconds(), (static_cast<double>(total_ - before_) - now) / now * seconds(),
                            plural_text(mismatches_before_ + campaign_.mismatches_now(), "disagreement")));
-  }
-  /// Saves what has not been saved: a launcher that ends the job leaves a second for that.
-  void while_waiting() {
-    if (has_unsaved_ && (interrupted || is_due())) save();
   }
   void finish() {
     line_.clear();
@@ -359,7 +354,6 @@ class CampaignObserver {
   }
   void save() {
     const auto begun = Clock::now();
-    has_unsaved_ = false;
     if (!checkpoint_.empty()) write_text(checkpoint_, campaign_.checkpoint());
     saved_ = Clock::now();
     save_seconds_ = seconds_since(begun);
@@ -370,7 +364,6 @@ class CampaignObserver {
   ProgressLine line_;
   Clock::time_point start_ = Clock::now(), saved_ = start_;
   double save_seconds_ = 0;  ///< that the last checkpoint took
-  bool has_unsaved_ = false;
   std::uint64_t total_ = 0, before_ = 0, mismatches_before_ = 0;
 };
 
@@ -483,12 +476,12 @@ MakeVerifier verifiers(const Backend& backend, const StreamRequest& request) {
 
 }  // namespace
 
-int verify_streams(const VerifyOptions& options, Ranks* ranks) {
+int verify_streams(const VerifyOptions& options) {
   const StreamRequest request = checked_request(options);
   interrupted = false;
   std::optional<InterruptGuard> guard;
   if (names_program(options.from, options.program)) guard.emplace();  // before there is one to stop
-  const Backend backend(options, request.arch, ranks);
+  const Backend backend(options, request.arch);
   for (const Instruction* in : request.plan.instructions) backend.check_fits(*in);
   std::optional<FileLock> lock;  // two runs with one checkpoint would each undo what the other has done
   if (!options.checkpoint.empty()) lock.emplace(options.checkpoint, FileLock::IfHeld::refuse);
@@ -500,12 +493,8 @@ int verify_streams(const VerifyOptions& options, Ranks* ranks) {
   CampaignObserver observer(campaign, options.checkpoint);
   Attempts attempts;
   const MakeVerifier make = verifiers(backend, request);
-  const bool finished = attempts.attempt([&] {
-    const auto after_chunk = [&] { observer.after_chunk(); };
-    if (ranks == nullptr) return campaign.run(make, backend.workers(), interrupted, after_chunk);
-    lead_campaign(campaign, *ranks, make, backend.workers(), interrupted,
-                  {after_chunk, [&] { observer.while_waiting(); }});
-  });
+  const bool finished =
+      attempts.attempt([&] { campaign.run(make, backend.workers(), interrupted, [&] { observer.after_chunk(); }); });
   const double seconds = observer.seconds();
   if (!finished && campaign.done_now() + observer.done_before() == 0) return attempts.finish(kAgreed);
   attempts.attempt([&] { observer.finish(); });
@@ -542,16 +531,6 @@ int verify_streams(const VerifyOptions& options, Ranks* ranks) {
   write_document(options, document, mismatches, attempts);
   if (options.json != "-") say(text);
   return attempts.finish(earned_by(mismatches));
-}
-
-void work_on_streams(const VerifyOptions& options, Ranks& ranks) {
-  const std::string checkpoint = ranks.broadcast("");  // when rank 0 has found nothing wrong
-  interrupted = false;
-  const InterruptGuard guard;
-  const StreamRequest request = checked_request(options);
-  const Backend backend(options, request.arch, &ranks);
-  Campaign campaign = planned_campaign(options, request, backend);
-  join_campaign(campaign, ranks, checkpoint, verifiers(backend, request), backend.workers(), interrupted);
 }
 
 }  // namespace tcnum

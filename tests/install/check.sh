@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs tcnum and its Python package as the pages say, and uses both as somebody does who has nothing else of this
 # tree: no variable but PATH is set, the prefix has moved, and where the machine permits it the tree is hidden.
-#   tests/install/check.sh SOURCE BUILD SHARED PYTHON MPIRUN      SHARED: ON or OFF; MPIRUN may be empty
+#   tests/install/check.sh SOURCE BUILD SHARED PYTHON      SHARED: ON or OFF
 set -euo pipefail
 
 fail() {
@@ -50,7 +50,7 @@ check_files() {
 
 # Uses what is installed.
 use() {
-  local shared=$1 python=$2 mpirun=$3
+  local shared=$1 python=$2
   local prefix=$work/prefix instruction=mma.m16n8k16.f32.f16.f16.f32
   local answers=$prefix/share/tcnum/vectors/sm_90/mma.m8n8k4.f32.f16.f16.f16.safetensors
   local libraries
@@ -61,10 +61,6 @@ use() {
   # A library of another package that is put into the folder goes before the system's.
   cp "$(ldd "$prefix/bin/tcnum" | awk '$1 ~ /^libhwy/ { print $3 }')" "$libraries"
   [[ $(bare ldd "$prefix/bin/tcnum") == *" => $prefix/bin/../"* ]] || fail "libraries in the folder are not found"
-  if [[ -n $mpirun ]]; then  # the program finds libtcnum_mpi.so
-    bare OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
-      "$mpirun" -n 2 "$prefix/bin/tcnum" verify --arch sm_90 --instr "$instruction" --count 1e4 --from datapath:hopper-fp16.json
-  fi
 
   bare cmake -S . -B build -G Ninja -D "CMAKE_PREFIX_PATH=$prefix" >/dev/null
   bare cmake --build build
@@ -98,7 +94,7 @@ if [[ $1 == --use ]]; then
   use "$@"
   exit
 fi
-source=$1 build=$2 shared=$3 python=$4 mpirun=$5
+source=$1 build=$2 shared=$3 python=$4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 install_all "$source" "$build" "$shared" "$python"
@@ -107,8 +103,8 @@ cp "${BASH_SOURCE[0]}" "$work/check.sh"
 if unshare --map-root-user --mount true 2>/dev/null; then
   # shellcheck disable=SC2016
   unshare --map-root-user --mount bash -c 'mount -t tmpfs none "$1" && shift && exec "$@"' hide "$source" \
-    bash "$work/check.sh" --use "$work" "$shared" "$python" "$mpirun"
+    bash "$work/check.sh" --use "$work" "$shared" "$python"
 else
   echo "check.sh: this machine does not permit the source tree to be hidden"
-  bash "$work/check.sh" --use "$work" "$shared" "$python" "$mpirun"
+  bash "$work/check.sh" --use "$work" "$shared" "$python"
 fi
