@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <initializer_list>
 
@@ -73,6 +74,11 @@ bool rounds_toward_zero(const RoundStep& s, const Format& f) {
          s.rounding == Rounding::toward_zero && s.overflow != Overflow::wrap;
 }
 
+bool has_low_floor(const Unit& unit, int most) {
+  const ZeroExponent& zero = unit.zero_exponent;
+  return zero.kind == ZeroExponentKind::none || (zero.kind == ZeroExponentKind::floor && zero.value <= most);
+}
+
 /// What patches ask of a sum that they align and cut.
 WhyNot why_no_aligned_sum(const Unit& unit) {
   const ZeroExponentKind zeros = unit.zero_exponent.kind;
@@ -142,19 +148,79 @@ WhyNot why_no_scaled_patches(const Numerics& numerics, const SortedTree& tree) {
   return panels::why_no_panels(numerics, tree);
 }
 
+namespace {
+
+/// What is asked of a node whose exact sum is scaled.
+WhyNot why_no_scaled_sum(const SortedNode& node, const Unit& unit) {
+  constexpr std::size_t kMostProducts = 32;
+  return first_failure({
+      {unit.scaled && node.others.empty() && node.products.size() <= kMostProducts, "it scales some of its sums only"},
+      {unit.fraction_bits == kExact && !unit.first_fraction_bits && !unit.drop_below && unit.result.empty() &&
+           unit.zero_exponent.kind == ZeroExponentKind::none,
+       "its scaled sums are not exact"},
+      {unit.scale_exponents_alone, "its scaled sums are aligned by their products, too"},
+  });
+}
+
+/// Bits of all of a link's scaled sums together, and c, above the power of two of their scales.
+int bits_of_scaled_sums(const Numerics& n, int products) {
+  const auto largest = [](const Format& f) {
+    const Decoded d = decode(f, max_finite_code(f, false));
+    return std::ldexp(static_cast<double>(d.significand), d.exponent - f.fraction_bits);
+  };
+  const double significands = std::pow(2 - std::ldexp(1, -format(n.scales->format).fraction_bits), 2), c = 2;
+  const double sum = products * largest(format(n.a.format)) * largest(format(n.b.format)) * significands + c;
+  return static_cast<int>(std::ceil(std::log2(sum)));
+}
+
+/// And of the one that adds these to c.
+WhyNot why_no_sum_of_scaled(const Numerics& n, const SortedTree& tree) {
+  constexpr int kMostSumBits = 49, kMostUnit = 600;
+  const SortedNode& last = tree.nodes.back();
+  const Unit& unit = unit_of(n, last);
+  const auto rounding = rounding_of_patch(unit);
+  return first_failure({
+      {!unit.scaled && last.products.empty() && last.others.size() == tree.nodes.size(),
+       "its last sum is not that of c and its scaled sums"},
+      {unit.fraction_bits + bits_of_scaled_sums(n, tree.tree.k) <= kMostSumBits, "a sum keeps too many fraction bits"},
+      {!unit.first_fraction_bits && !unit.drop_below && unit.align_rounding == Rounding::toward_zero &&
+           has_low_floor(unit, kMostUnit),
+       "its terms are not cut toward zero, all alike"},
+      {rounding && rounding->result == n.result && !outgrow_exponent(unit.result),
+       "a sum is not rounded as the machine converts"},
+      {unit.zero_sign == ZeroSign::positive, "its zeros may be negative"},
+  });
+}
+
+}  // namespace
+
 WhyNot why_no_scaled_sums(const Numerics& numerics, const SortedTree& tree) {
   if (const WhyNot why_not = why_no_own_formats(numerics); !why_not.empty()) return why_not;
+  if (const WhyNot why_not = why_no_signs(numerics); !why_not.empty()) return why_not;
   if (!numerics.scales) return "it has no block scales";
   if (!scales_sums(numerics)) return "it scales products, not sums";
-  if (const WhyNot why_not = panels::why_no_panels(numerics, tree); !why_not.empty()) return why_not;
-  const bool by_scales_alone =
-      std::ranges::all_of(numerics.units, [](const Unit& unit) { return !unit.scaled || unit.scale_exponents_alone; });
-  return first_failure({
+  const Format &a = format(numerics.a.format), &b = format(numerics.b.format);
+  const ProductRule& product = numerics.product;
+  constexpr std::size_t kMostSums = 9;
+  const WhyNot why_not = first_failure({
       {tree.tree.k <= GpuDatapath::kMostProducts, "it has too many products"},
-      {is_of_bytes(format(numerics.a.format)) && is_of_bytes(format(numerics.b.format)),
-       "its operands are no integers of a byte, in any unit"},
-      {by_scales_alone, "its scaled sums are aligned by their products, too"},
+      {tree.nodes.size() <= kMostSums, "it has too many sums"},
+      {is_of_bytes(a) && is_of_bytes(b), "its operands are no integers of a byte, in any unit"},
+      {a.non_finite == NonFinite::none && b.non_finite == NonFinite::none, "its scaled sums may be infinite or NaN"},
+      {product.exponent == ProductExponent::sum && product.operation == ProductOperation::multiply &&
+           product.round.empty() && !product.infinite_from,
+       "its products are rounded, limited or aligned by their leading bits"},
+      {(numerics.c.format == FormatId::fp32 || numerics.c.format == FormatId::fp16) &&
+           numerics.c.subnormals == Subnormals::kept,
+       "its c is neither fp32 nor fp16, or flushed"},
+      {!numerics.nan.propagate, "its NaNs keep their operands' payloads"},
   });
+  if (!why_not.empty()) return why_not;
+  for (std::size_t i = 0; i + 1 < tree.nodes.size(); ++i) {
+    const WhyNot of_node = why_no_scaled_sum(tree.nodes[i], unit_of(numerics, tree.nodes[i]));
+    if (!of_node.empty()) return of_node;
+  }
+  return why_no_sum_of_scaled(numerics, tree);
 }
 
 /// Exact sums one after the other, each rounded to fp32. The machine's FMAs take products of fp32 as they are, and fp64
@@ -318,11 +384,6 @@ WhyNot why_no_sum_with_c(const Unit& unit) {
   });
 }
 
-bool has_low_floor(const Unit& unit, int most) {
-  const ZeroExponent& zero = unit.zero_exponent;
-  return zero.kind == ZeroExponentKind::none || (zero.kind == ZeroExponentKind::floor && zero.value <= most);
-}
-
 /// What trees of patches ask of a node of products.
 WhyNot why_no_products_of_tree(const SortedNode& node, const Unit& unit) {
   return first_failure({
@@ -436,10 +497,8 @@ WhyNot why_no_tree_patches(const Numerics& numerics, const SortedTree& tree) {
   bool takes_c = false;
   for (const SortedNode& node : tree.nodes) {
     const Unit& unit = unit_of(numerics, node);
-    const ZeroExponent& zero = unit.zero_exponent;
-    const bool low_floor =
-        zero.kind == ZeroExponentKind::none || (zero.kind == ZeroExponentKind::floor && zero.value <= kMostExponent);
-    if (!low_floor) return "its zeros take part in alignment, or the floor under one is too high";
+    if (!has_low_floor(unit, kMostExponent))
+      return "its zeros take part in alignment, or the floor under one is too high";
     for (const RoundStep& s : unit.result) {
       const bool last = &s + 1 == unit.result.end();
       const bool to_fp32 = rounds_to_nearest(s, kFp32) || (rounds_toward_zero(s, kFp32) && s.fraction_bits == 23);

@@ -66,8 +66,6 @@ struct Kernels {
   const char* name;
   KernelsIn<double> doubles;
   KernelsIn<float> floats;
-  /// Chains of sums of scaled sums.
-  void (*scaled_sums)(const Work<double>&);
 
   template <class T>
   const KernelsIn<T>& in() const {

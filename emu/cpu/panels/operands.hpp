@@ -90,9 +90,6 @@ struct Packed {
   Buffer<T> lines_value;        ///< room for kRows lines of A until they lie side by side
   Buffer<std::int16_t> lines_exponent;
   Buffer<Word> lines_exponent8;
-  /// If sums are scaled: number line · blocks + block of A, and block · lines + line of B.
-  Buffer<double> scale;
-  Buffer<std::int16_t> scale_exponent;
 
   void resize(std::size_t lines, std::size_t places, std::size_t words, std::size_t ranges) {
     value.resize(lines * places);

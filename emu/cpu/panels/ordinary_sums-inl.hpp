@@ -105,7 +105,7 @@ struct Links {
 template <class T>
 struct OrdinaryOperands {
   std::size_t depth, halves;  ///< products, and halves of words of signs, of a link
-  const T *a, *b;             ///< as NodeOperands has them
+  const T *a, *b;             ///< [count][kRows], and [count][kColumns]
   const Word* a8;             ///< [count][kRows]
   const std::uint8_t* b8;     ///< [count][kColumns]
   const Word* a_signs;        ///< [kTopsOfWord], of rows so far apart
@@ -324,12 +324,6 @@ void add_rows(const Rows<double>& x, const Rows<double>& y, Rows<double>& to) {
 /// Results so far, as doubles.
 HWY_INLINE V<double> load_results(const float* from) {
   return hn::PromoteTo(D<double>(), hn::LoadU(hn::Rebind<float, D<double>>(), from));
-}
-void take_results(const Work<double>& w, Rows<double>& to) {
-  for (std::size_t r = 0; r < kRows; ++r) {
-    for (std::size_t j = 0; j < kColumns; j += kLanes<double>)
-      hn::Store(load_results(w.sums[r] + j), D<double>(), to.of[r] + j);
-  }
 }
 /// Those from which an ordinary kernel may go on, if all are; in floats, cut to so many fraction bits, which is what
 /// the first sum does anyway.

@@ -283,41 +283,6 @@ void scale_run(const RunOfScales& by, double* value, std::int16_t* exponent, Kin
   kinds.any_special |= by.nan != 0;
 }
 
-/// Numbers of exact sums, which nothing is cut from: not grown, and zeros are none.
-void make_exact(double* value, const std::int16_t* exponent) {
-  for (std::size_t i = 0; i < kRun; ++i) {
-    const std::uint64_t exact = std::bit_cast<std::uint64_t>(value[i]) & ~std::uint64_t{1};
-    value[i] = exponent[i] == kNoExponent16 ? 0.0 : std::bit_cast<double>(exact);
-  }
-}
-
-/// What becomes of operands that are taken apart, because of scales.
-template <class T>
-void heed_scales(const Plan& plan, const RunOfScales& by, T* value, std::int16_t* exponent, Kinds& kinds) {
-  if constexpr (sizeof(T) == 8) {
-    if (plan.scales_sums)
-      make_exact(value, exponent);
-    else if (plan.scales)
-      scale_run(by, value, exponent, kinds);
-  }
-}
-
-/// Where sums are scaled, the scales of `lines` lines.
-template <class T>
-void pack_scales(const Plan& plan, const ScalesToPack& from, std::size_t lines, std::size_t blocks, std::size_t to_line,
-                 std::size_t to_block, Packed<T>& to) {
-  if (!plan.scales_sums) return;
-  to.scale.resize(lines * blocks);
-  to.scale_exponent.resize(lines * blocks);
-  for (std::size_t line = 0; line < lines; ++line) {
-    for (std::size_t block = 0; block < blocks; ++block) {
-      const Scale scale = from(line, block);
-      to.scale[line * to_line + block * to_block] = scale.value;
-      to.scale_exponent[line * to_line + block * to_block] = scale.exponent;
-    }
-  }
-}
-
 /// Takes a line of A apart: into kRows lines, of which it is number `r`, and its words and its range.
 template <class T>
 void take_line_apart(const Plan& plan, const Fields& fields, const ToPack& to_pack, const std::vector<Place>& place_of,
@@ -344,7 +309,7 @@ void take_line_apart(const Plan& plan, const Fields& fields, const ToPack& to_pa
     Kinds kinds = take_apart(fields, codes + first * from.k_stride * bytes, from.k_stride, count, value, exponent);
     if (plan.scales) {
       for (std::size_t i = 0; i < kRun; ++i) scales.set(i, to_pack.scales(source, (first + i) / block));
-      heed_scales(plan, scales, value, exponent, kinds);
+      if constexpr (sizeof(T) == 8) scale_run(scales, value, exponent, kinds);
     }
     range.add(range_of(exponent));
     range.any_special |= kinds.any_special;
@@ -383,26 +348,18 @@ void pack_a(const Plan& plan, const Fields& fields, const ToPack& to_pack, const
   const std::size_t places = place_of.size(), room = rounded_up(places, kRun);
   const std::size_t lines = rounded_up(to_pack.codes.lines, kRows);
   to.resize(lines, places, places / static_cast<std::size_t>(plan.depth) * plan.nodes.size(), lines);
-  if (!plan.scales_sums) {
-    to.exponent8_words.resize(lines * places);
-    to.lines_exponent8.resize(kRows * room);
-  }
+  to.exponent8_words.resize(lines * places);
+  to.lines_exponent8.resize(kRows * room);
   to.lines_value.resize(kRows * room);
   to.lines_exponent.resize(kRows * room);
   std::fill_n(to.negative.data(), to.negative.size(), Word{0});
-  const std::size_t block = plan.scales ? static_cast<std::size_t>(plan.scales->block_k) : 1;
-  pack_scales(plan, to_pack.scales, lines, places / block, places / block, 1, to);
   for (std::size_t line = 0; line < lines; line += kRows) {
     for (std::size_t r = 0; r < kRows; ++r) take_line_apart(plan, fields, to_pack, place_of, line + r, to);
     lay_side_by_side(to.lines_value.data(), room, places, &to.value[line * places]);
-    if (plan.scales_sums) {
-      lay_side_by_side(to.lines_exponent.data(), room, places, &to.exponent[line * places]);
-      continue;
-    }
     spread_exponents(to.lines_exponent.data(), kRows * room, to.range_of_rows(line), to.lines_exponent8.data());
     lay_side_by_side(to.lines_exponent8.data(), room, places, &to.exponent8_words[line * places]);
   }
-  if (!plan.scales_sums) spread_signs(to.negative, to.negative_twice);
+  spread_signs(to.negative, to.negative_twice);
 }
 
 /// Gives each of kRun lines its bit.
@@ -423,12 +380,11 @@ void pack_b(const Plan& plan, const Fields& fields, const ToPack& to_pack, const
   static_assert(kRun == kColumns);
   const std::size_t places = place_of.size(), words = places / static_cast<std::size_t>(plan.depth) * plan.nodes.size();
   to.resize(kColumns, places, words, 1);
-  if (!plan.scales_sums) to.exponent8.resize(kColumns * places);
+  to.exponent8.resize(kColumns * places);
   std::fill_n(to.negative.data(), to.negative.size(), Word{0});
   Range range;
   RunOfScales scales;
   const std::size_t block = plan.scales ? static_cast<std::size_t>(plan.scales->block_k) : 1;
-  pack_scales(plan, to_pack.scales, kColumns, places / block, 1, kColumns, to);
   const std::size_t row_bytes = from.k_stride * static_cast<std::size_t>(fields.bytes);
   for (std::size_t k = 0; k < places; ++k) {
     if (k < from.products)
@@ -442,14 +398,13 @@ void pack_b(const Plan& plan, const Fields& fields, const ToPack& to_pack, const
       if (k % block == 0) {
         for (std::size_t j = 0; j < kColumns; ++j) scales.set(j, to_pack.scales(j, k / block));
       }
-      heed_scales(plan, scales, &to.value[at], &to.exponent[at], kinds);
+      if constexpr (sizeof(T) == 8) scale_run(scales, &to.value[at], &to.exponent[at], kinds);
     }
     range.add(range_of(&to.exponent[at]));
     range.any_special |= kinds.any_special;
     add_bits(kinds.negative, bit, &to.negative[at_word]);
   }
   to.range[0] = range;
-  if (plan.scales_sums) return;
   narrow_exponents<T>(to.exponent.data(), places, range, to.exponent8.data());
   narrow_signs<T>(to.negative, to.negative_tops);
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "emu/bit_width.hpp"
 #include "emu/gpu/gpu_datapath.hpp"
 #include "emu/gpu/requirements.hpp"
 #include "emu/required_formats.hpp"
@@ -90,105 +89,6 @@ bool floats_hold_products(const Numerics& n) {
 /// Doubles hold such operands times their scales, and 16 bits hold the exponents of their products.
 bool are_scalable(FormatId operand) { return format(operand).storage_bits <= 8; }
 
-/// Bits of the largest number of products of two formats, so many added, above the last bit that any of them has.
-int bits_of_exact_sum(const Format& a, const Format& b, int count) {
-  const auto bits = [](const Format& f) { return f.max_exponent() - f.min_exponent() + f.fraction_bits + 1; };
-  return bits(a) + bits(b) + bit_width(static_cast<unsigned>(count));
-}
-
-/// What is asked of a node whose exact sum is scaled.
-WhyNot why_no_scaled_sum(const Numerics& n, const SortedNode& node) {
-  // A double has the sum times two scales and, to be grown, one bit more.
-  constexpr int kMostBits = 51, kMostProducts = 32;
-  const Unit& unit = n.units[static_cast<std::size_t>(node.unit)];
-  const int scale_bits = 2 * (format(n.scales->format).fraction_bits + 1),
-            count = static_cast<int>(node.products.size());
-  if (!unit.scaled || !node.others.empty() || count > kMostProducts) return "it scales some of its sums only";
-  if (unit.fraction_bits != kExact || unit.first_fraction_bits || unit.drop_below || !unit.result.empty() ||
-      unit.zero_exponent.kind != ZeroExponentKind::none)
-    return "its scaled sums are not exact";
-  if (bits_of_exact_sum(format(n.a.format), format(n.b.format), count) + scale_bits > kMostBits)
-    return "its scaled sums have too many bits";
-  return {};
-}
-
-/// Bits of all of a link's scaled sums together, and c, above the power of two that they are aligned with.
-int bits_of_scaled_sums(const Numerics& n, const SortedTree& tree) {
-  constexpr int kAboveProducts = 4;  // two operands and two scales are each less than twice their powers of two
-  const bool by_scales_alone = std::ranges::any_of(tree.nodes, [&](const SortedNode& node) {
-    return n.units[static_cast<std::size_t>(node.unit)].scale_exponents_alone;
-  });
-  if (!by_scales_alone) return kAboveProducts + bit_width(static_cast<unsigned>(tree.tree.k));
-  const auto largest = [](const Format& f) {
-    const Decoded d = decode(f, max_finite_code(f, false));
-    return std::ldexp(static_cast<double>(d.significand), d.exponent - f.fraction_bits);
-  };
-  const double significands = std::pow(2 - std::ldexp(1, -format(n.scales->format).fraction_bits), 2), c = 2;
-  const double sum = tree.tree.k * largest(format(n.a.format)) * largest(format(n.b.format)) * significands + c;
-  return static_cast<int>(std::ceil(std::log2(sum)));
-}
-
-/// And of the one that adds these to c.
-WhyNot why_no_sum_of_scaled(const Numerics& n, const SortedTree& tree) {
-  constexpr int kMostSumBits = 49, kMostUnit = 600;
-  const SortedNode& last = tree.nodes.back();
-  const Unit& unit = n.units[static_cast<std::size_t>(last.unit)];
-  if (unit.scaled || !last.products.empty() || last.others.size() != tree.nodes.size())
-    return "its last sum is not that of c and its scaled sums";
-  if (unit.fraction_bits + bits_of_scaled_sums(n, tree) > kMostSumBits) return "a sum keeps too many fraction bits";
-  const ZeroExponent zero = unit.zero_exponent;
-  if (unit.first_fraction_bits || unit.drop_below || unit.align_rounding != Rounding::toward_zero ||
-      !(zero.kind == ZeroExponentKind::none || (zero.kind == ZeroExponentKind::floor && zero.value <= kMostUnit)))
-    return "its terms are not cut toward zero, all alike";
-  const auto rounding = gpu::rounding_of_patch(unit);
-  if (!rounding || rounding->result != n.result || outgrow_exponent(unit.result))
-    return "a sum is not rounded as the machine converts";
-  return unit.zero_sign == ZeroSign::positive ? WhyNot() : "its zeros may be negative";
-}
-
-WhyNot why_no_scaled_sums(const Numerics& n, const SortedTree& tree) {
-  const ProductRule& product = n.product;
-  if (product.exponent != ProductExponent::sum || product.operation != ProductOperation::multiply ||
-      !product.round.empty() || product.infinite_from)
-    return "its products are rounded, limited or aligned by their leading bits";
-  if (format(n.a.format).non_finite != NonFinite::none || format(n.b.format).non_finite != NonFinite::none)
-    return "its scaled sums may be infinite or NaN";
-  if ((n.c.format != FormatId::fp32 && n.c.format != FormatId::fp16) || n.c.subnormals != Subnormals::kept)
-    return "its c is neither fp32 nor fp16, or flushed";
-  if (n.nan.propagate) return "its NaNs keep their operands' payloads";
-  if (tree.nodes.size() > kMostScaledSums + 1) return "it has too many sums";
-  for (std::size_t i = 0; i + 1 < tree.nodes.size(); ++i) {
-    if (const WhyNot why_not = why_no_scaled_sum(n, tree.nodes[i]); !why_not.empty()) return why_not;
-  }
-  return why_no_sum_of_scaled(n, tree);
-}
-
-void put_scaled_sums(const Datapath& datapath, Plan& plan) {
-  const Numerics& n = datapath.numerics;
-  const SortedTree tree(datapath.tree);
-  plan.scales_sums = true;
-  plan.places.resize(static_cast<std::size_t>(plan.depth));
-  int place = 0;
-  for (const SortedNode& from : tree.nodes) {
-    NodePlan node;
-    node.first = place;
-    node.count = static_cast<int>(from.products.size());
-    for (const int k : from.products) plan.places[static_cast<std::size_t>(k)] = place++;
-    if (!from.products.empty()) node.block = from.products.front() / n.scales->block_k;
-    node.by_scales_alone = n.units[static_cast<std::size_t>(from.unit)].scale_exponents_alone;
-    plan.nodes.push_back(node);
-  }
-  plan.in_order = std::ranges::is_sorted(plan.places);
-  const Unit& unit = n.units[static_cast<std::size_t>(tree.nodes.back().unit)];
-  NodePlan& last = plan.nodes.back();
-  put_rounding(unit, gpu::rounding_of_patch(unit)->rounding, last);
-  last.takes_c = true;
-  last.fraction_bits = unit.fraction_bits;
-  last.lowest_alignment =
-      unit.zero_exponent.kind == ZeroExponentKind::floor ? std::max(unit.zero_exponent.value, kNoFloor) : kNoFloor;
-  last.c_floor = n.c.subnormal_exponent == SubnormalExponent::minimum ? format(n.c.format).min_exponent() : kNoFloor;
-}
-
 /// Panels are patches whose zeros are positive. What is not ordinary goes as a tree of sums.
 WhyNot why_no_patches(const Numerics& n, const SortedTree& tree) {
   const Unit& last = n.units[static_cast<std::size_t>(tree.nodes.back().unit)];
@@ -223,9 +123,9 @@ std::vector<Place> places_of(const Plan& plan, std::size_t links) {
 WhyNot why_no_panels(const Numerics& numerics, const SortedTree& tree) {
   if (const WhyNot why_not = why_no_own_formats(numerics); !why_not.empty()) return why_not;
   if (const WhyNot why_not = why_no_signs(numerics); !why_not.empty()) return why_not;
-  if (!numerics.scales) return why_no_patches(numerics, tree);
-  if (!are_scalable(numerics.a.format) || !are_scalable(numerics.b.format)) return "its scaled operands are wide";
-  return scales_sums(numerics) ? why_no_scaled_sums(numerics, tree) : why_no_patches(numerics, tree);
+  if (numerics.scales && (!are_scalable(numerics.a.format) || !are_scalable(numerics.b.format)))
+    return "its scaled operands are wide";
+  return scales_sums(numerics) ? "it scales sums, not products" : why_no_patches(numerics, tree);
 }
 
 Plan make_plan(const Datapath& datapath) {
@@ -240,10 +140,6 @@ Plan make_plan(const Datapath& datapath) {
   plan.depth = datapath.tree.k;
   plan.nan = n.nan.code;
   plan.scales = n.scales;
-  if (scales_sums(n)) {
-    put_scaled_sums(datapath, plan);
-    return plan;
-  }
   Datapath unscaled = datapath;
   unscaled.numerics.scales.reset();
   const GpuDatapath from = make_gpu_datapath(unscaled).datapath.value();

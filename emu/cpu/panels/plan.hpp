@@ -37,9 +37,6 @@ struct NodePlan {
   int roundings = 1;
   bool takes_half = false;  ///< the one of c and the result before that it takes is an fp16
   bool drops_sign_of_zero = false;
-  /// Of a sum of products that is scaled: which of a link's scale blocks they are.
-  int block = 0;
-  bool by_scales_alone = false;  ///< and it is aligned by its scales' exponents alone
 };
 
 struct Plan {
@@ -49,14 +46,11 @@ struct Plan {
   std::vector<int> places;  ///< of product k of a link: those of a node lie side by side
   bool in_order = true;     ///< every place is its k
   std::vector<NodePlan> nodes;
-  std::uint64_t nan = 0;  ///< code of a result that is one
-  std::optional<ScaleRule> scales;
-  /// Every sum but the last is an exact one of products, and the last takes c and these, each multiplied by the scales
-  /// of its block. Without, products are scaled, if anything.
-  bool scales_sums = false;
+  std::uint64_t nan = 0;            ///< code of a result that is one
+  std::optional<ScaleRule> scales;  ///< of products
   /// Floats, which are twice as many, hold its sums.
   bool fits_floats = false;
-  /// The same datapath as tree panels evaluate it, for what is not ordinary; none where sums are scaled.
+  /// The same datapath as tree panels evaluate it, for what is not ordinary.
   std::shared_ptr<const TreePlan> otherwise;
 };
 
@@ -68,9 +62,6 @@ struct Place {
   std::size_t side_by_side;
 };
 std::vector<Place> places_of(const Plan& plan, std::size_t links);
-
-/// At most so many sums are scaled in a link.
-inline constexpr int kMostScaledSums = 8;
 
 /// Why panels cannot evaluate a datapath; empty if they can.
 WhyNot why_no_panels(const Numerics& numerics, const SortedTree& tree);

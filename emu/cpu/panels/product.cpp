@@ -227,11 +227,6 @@ class PartProduct {
   }
   /// All rows with a panel, along the links.
   void advance_rows(std::size_t panel) {
-    if (problem_.plan.scales_sums) {
-      for (std::size_t row = 0; row < sums_.rows(); row += kRows)
-        problem_.kernels.scaled_sums(work(packed_.doubles, row, panel));
-      return;
-    }
     std::size_t first_left = 0;  // rows from this on are to go otherwise
     for (std::size_t row = 0; row < sums_.rows(); row += kRows) {
       if (!advance_ordinary(row, panel)) continue;

@@ -31,14 +31,6 @@ HWY_INLINE void each_chunk(const Visit& visit) {
   }
 }
 
-/// Where a node's operands are.
-struct NodeOperands {
-  const double *a, *b;  ///< [count][kRows], and [count][kColumns]
-  const std::int16_t *a16, *b16;
-  Word a_negative[kRows];
-  const Word* b_negative;
-};
-
 /// Where a node's products of a link are among the packed ones, and its words.
 struct Position {
   std::size_t place, word, at_a;  ///< the last in A's arrays of places
@@ -51,18 +43,6 @@ struct Position {
     at_a = w.row * w.a_places + place * kRows;
   }
 };
-
-HWY_INLINE NodeOperands operands_of(const Work<double>& w, std::size_t link, std::size_t number) {
-  const auto [place, word, at] = Position(w, link, number);
-  NodeOperands x;
-  x.a = w.a->value.data() + at;
-  x.a16 = w.a->exponent.data() + at;
-  for (std::size_t r = 0; r < kRows; ++r) x.a_negative[r] = w.a->negative[(w.row + r) * w.a_words + word];
-  x.b = w.b->value.data() + place * kColumns;
-  x.b16 = w.b->exponent.data() + place * kColumns;
-  x.b_negative = w.b->negative.data() + word * kColumns;
-  return x;
-}
 
 /// Numbers of each row for a panel's columns.
 template <class T>
@@ -127,19 +107,6 @@ HWY_INLINE void align(const OfA* a, const Exponent* b, int count, const Spread& 
     put(3, column, most3);
   }
 }
-void align_in_16_bits(const NodeOperands& x, int count, int lowest, Rows<std::int16_t>& to) {
-  const hn::CappedTag<std::int16_t, kColumns> d;
-  const auto least = hn::Set(d, static_cast<std::int16_t>(lowest));
-  if (count == 0) {
-    for (auto& row : to.of) std::fill_n(row, kColumns, static_cast<std::int16_t>(lowest));
-    return;
-  }
-  const auto spread = [&](std::int16_t e) HWY_ATTR { return hn::Set(d, e); };
-  align(x.a16, x.b16, count, spread, [&](std::size_t row, std::size_t column, auto most) HWY_ATTR {
-    hn::Store(hn::Max(most, least), d, to.of[row] + column);
-  });
-}
-
 /// What a sum is, without the 1.5 · 2^kFraction units that it began with.
 template <class T>
 HWY_INLINE V<T> without_beginning(V<T> sum) {
@@ -163,65 +130,19 @@ HWY_INLINE V<float> add_to_nearest(V<float> x, V<float> y) {
 }
 #endif
 
-/// Of a number of no sign, the power of two that its last place is counted from, and 1.5 · 2^kFraction of its last
-/// places: a sum with that has no others.
-template <class T>
-struct LastPlaces {
-  VU<T> binade;
-  V<T> start;
-
-  HWY_INLINE LastPlaces(const NumberRounding& how, V<T> magnitude)
-      : binade(hn::BitCast(DU<T>(), hn::Max(hn::And(magnitude, from_bits<T>(Lane<T>::kExponent)),
-                                            from_bits<T>(Lane<T>::power_of_two(how.min_exponent))))),
-        start(hn::BitCast(D<T>(), hn::Add(binade, hn::Set(DU<T>(), Lane<T>::grid(how.fraction_bits))))) {}
-};
-
 /// A number of no sign rounded to nearest multiples of its last place, where the machine rounds so, or each instruction
-/// does.
+/// does: a sum with 1.5 · 2^kFraction of its last places has no others.
 template <class T>
 HWY_INLINE V<T> nearest_magnitude(const NumberRounding& how, V<T> magnitude) {
-  const V<T> start = LastPlaces<T>(how, magnitude).start;
+  const V<T> least = from_bits<T>(Lane<T>::power_of_two(how.min_exponent));
+  const V<T> binade = hn::Max(hn::And(magnitude, from_bits<T>(Lane<T>::kExponent)), least);
+  const auto grid = hn::Set(DU<T>(), Lane<T>::grid(how.fraction_bits));
+  const V<T> start = hn::BitCast(D<T>(), hn::Add(hn::BitCast(DU<T>(), binade), grid));
 #if TCNUM_ROUNDS_EACH
   return hn::Sub(add_to_nearest(magnitude, start), start);
 #else
   return hn::Sub(hn::Add(magnitude, start), start);
 #endif
-}
-
-/// A number of no sign rounded to multiples of its last place, while the machine rounds toward zero.
-template <class T>
-HWY_INLINE V<T> round_magnitude(const NumberRounding& how, V<T> magnitude) {
-#if TCNUM_ROUNDS_EACH
-  if (how.to_nearest) return nearest_magnitude<T>(how, magnitude);
-  const V<T> start = LastPlaces<T>(how, magnitude).start;
-  return hn::Sub(hn::Add(magnitude, start), start);
-#else
-  using Bits = typename Lane<T>::Bits;
-  const D<T> d;
-  const DU<T> du;
-  const LastPlaces<T> places(how, magnitude);
-  const V<T> in_units = hn::Add(magnitude, places.start), rounded = hn::Sub(in_units, places.start);
-  if (!how.to_nearest) return rounded;
-  const auto below = [&](int bits) HWY_ATTR {
-    return hn::BitCast(d, hn::Sub(places.binade, hn::Set(du, static_cast<Bits>(bits) << Lane<T>::kFraction)));
-  };
-  const V<T> unit = below(how.fraction_bits), half = below(how.fraction_bits + 1);
-  const V<T> rest = hn::Sub(magnitude, rounded);
-  const auto last_bit = hn::And(hn::BitCast(du, in_units), hn::Set(du, Bits{1}));
-  const auto odd = hn::RebindMask(d, hn::Ne(last_bit, hn::Zero(du)));
-  const auto up = hn::Or(hn::Gt(rest, half), hn::And(hn::Eq(rest, half), odd));
-  return hn::Add(rounded, hn::IfThenElseZero(up, unit));
-#endif
-}
-
-/// x as a number of a format.
-template <class T>
-HWY_INLINE V<T> round_once(const NumberRounding& how, V<T> x) {
-  const D<T> d;
-  const V<T> rounded = round_magnitude<T>(how, hn::Abs(x));
-  const auto too_large = hn::Ge(rounded, hn::Set(d, static_cast<T>(how.overflow)));
-  return hn::OrAnd(hn::IfThenElse(too_large, hn::Set(d, static_cast<T>(how.beyond)), rounded), x,
-                   from_bits<T>(Lane<T>::kSign));
 }
 
 /// The sum of two fp32 or fp16 numbers, to be rounded to such.

@@ -62,9 +62,10 @@ HWY_INLINE TV larger_power(TV sum, TV alignment, TV power) {
 struct Surveyed {
   HWY_ALIGN std::int16_t alignments[kTreeRows * kColumns];
   Starts starts;
-  GrownOperands operands;
+  Operands operands;
 
-  Surveyed(const TreeWork& w, std::size_t number) : starts(w, number), operands(w, w.plan->nodes[number]) {
+  Surveyed(const TreeWork& w, std::size_t number)
+      : starts(w, number), operands(w.a_grown, w.b_grown, w.plan->nodes[number]) {
     align_products(w, w.plan->nodes[number], alignments);
   }
 };

@@ -204,8 +204,8 @@ HWY_INLINE void next_link(TreeWork& at) {
   at.a += plan.depth;
   at.a_tops += plan.depth;
   at.a_grown += plan.depth;
-  at.a_few_negative += plan.nodes.size();
-  at.a_negative += plan.nodes.size();
+  at.a_few_flags += plan.nodes.size();
+  at.a_flags += plan.nodes.size();
   if (plan.scales_sums) {
     at.a_scales += blocks;
     at.a_scale_powers += blocks;
@@ -216,8 +216,8 @@ HWY_INLINE void next_link(TreeWork& at) {
   at.b += plan.depth * kColumns;
   at.b_tops += plan.depth * kColumns;
   at.b_grown += plan.depth * kColumns;
-  at.b_few_negative += plan.nodes.size() * kColumns;
-  at.b_negative += plan.nodes.size() * kColumns;
+  at.b_few_flags += plan.nodes.size() * kColumns;
+  at.b_flags += plan.nodes.size() * kColumns;
 }
 
 /// The powers of two of the largest exponents of a node's products, as the first 16 bits of doubles. None is below the
@@ -283,29 +283,16 @@ HWY_INLINE TV grid_and_units(TV grid, const std::uint8_t* units) {
 #endif
 }
 
-/// A node's grown operands, at hand for loops: a compiler that sees vectors stored would read a work's members anew, as
-/// they might be stored there.
-struct GrownOperands {
-  const double* a[kTreeRows];
-  const double* b;  ///< of the first column
-  const int *first, *last;
-
-  GrownOperands(const TreeWork& w, const TreeNode& node)
-      : b(w.b_grown), first(node.products.data()), last(first + node.products.size()) {
-    for (std::size_t r = 0; r < kTreeRows; ++r) a[r] = w.a_grown[r];
-  }
-};
-
 /// What sums of a node's products begin with: 1.5 · 2^52 units, and one more for each negative product.
 class Starts {
  public:
   Starts(const TreeWork& w, std::size_t number)
-      : of_b_(w.b_negative + number * kColumns),
+      : of_b_(w.b_flags + number * kColumns),
         count_(w.plan->nodes[number].products.size()),
         grid_(hn::Sub(bits_of(grids(w.plan->nodes[number].unit.fraction_bits)), bits_of(hn::Set(TD(), 1.0)))) {
     const FewStarts& few = w.plan->few_starts[w.plan->nodes[number].few_starts];
     for (std::size_t r = 0; r < kTreeRows; ++r) {
-      of_a_[r] = w.a_negative[r][number];
+      of_a_[r] = w.a_flags[r][number];
       few_[r] = few.at[of_a_[r] & (std::size(few.at) - 1)];
     }
     if (counts_apart(count_)) count_negatives(w, number);
@@ -348,12 +335,12 @@ class Starts {
   }
   void count_negatives(const TreeWork& w, std::size_t number) {
     const hn::CappedTag<std::uint8_t, kColumns> d;
-    const std::uint8_t* const of_b = w.b_few_negative + number * kColumns;
+    const std::uint8_t* const of_b = w.b_few_flags + number * kColumns;
     for (std::size_t column = 0; column < kColumns; column += hn::MaxLanes(d)) {
       const auto b = hn::Load(d, of_b + column);
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const auto differing = hn::Xor(hn::Set(d, w.a_few_negative[r][number]), b);
+        const auto differing = hn::Xor(hn::Set(d, w.a_few_flags[r][number]), b);
         hn::Store(hn::PopulationCount(differing), d, negatives_ + r * kColumns + column);
       }
     }
@@ -411,9 +398,8 @@ struct CutProducts {
 /// Adds them from column `first` on, by one FMA for each while the machine rounds toward zero: docs/patches.md has the
 /// proof, and docs/panels.md what is different here. All operands are finite. `alignment_of` tells of a row and column.
 template <class AlignmentOf>
-HWY_INLINE void add_cut_products(const GrownOperands& operands, const Starts& starts, std::size_t first,
+HWY_INLINE void add_cut_products(const Operands& operands, const Starts& starts, std::size_t first,
                                  const AlignmentOf& alignment_of, CutProducts& to) {
-  const TD d;
   starts.with_way([&](const auto& start) HWY_ATTR {
 #pragma GCC unroll 2
     for (std::size_t v = 0; v < kVectorsAtOnce; ++v) {
@@ -426,20 +412,8 @@ HWY_INLINE void add_cut_products(const GrownOperands& operands, const Starts& st
       }
     }
   });
-  const double* const HWY_RESTRICT b = operands.b + first;
-  static_assert(kTreeRows == 4);
-  const double *const a0 = operands.a[0], *const a1 = operands.a[1], *const a2 = operands.a[2],
-                      *const a3 = operands.a[3];
-  for (const int* at = operands.first; at != operands.last; ++at) {
-    const auto k = static_cast<std::size_t>(*at);
-    const TV b0 = hn::Load(d, b + k * kColumns), b1 = hn::Load(d, b + k * kColumns + kTreeLanes);
-    const TV a[kTreeRows] = {hn::Set(d, a0[k]), hn::Set(d, a1[k]), hn::Set(d, a2[k]), hn::Set(d, a3[k])};
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) {
-      to.sum[0][r] = rounded_fma<Rounding::toward_zero>(a[r], b0, to.sum[0][r]);
-      to.sum[1][r] = rounded_fma<Rounding::toward_zero>(a[r], b1, to.sum[1][r]);
-    }
-  }
+  add_products(operands, first, to.sum,
+               [](TV a, TV b, TV sum) HWY_ATTR { return rounded_fma<Rounding::toward_zero>(a, b, sum); });
 }
 
 /// All of a node's sums of products, and other terms. What else is done is exact.
@@ -449,7 +423,7 @@ HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std:
                                 HWY_ATTR { return alignment_of_cut(w, node, row, column); };
   const TV of_units = grids(node.unit.fraction_bits);
   const Starts starts(w, number);
-  const GrownOperands operands(w, node);
+  const Operands operands(w.a_grown, w.b_grown, node);
   for (std::size_t first = 0; first < kColumns; first += kVectorsAtOnce * kTreeLanes) {
     CutProducts products;
     add_cut_products(operands, starts, first, alignment_of, products);

@@ -32,8 +32,9 @@ enum class Known : std::uint8_t { nothing, finite, fit };
 /// All columns of a node of products and at most one other term, whose sums are finite.
 template <Finish kFinish, bool kFits>
 void one_sums_of_all(const TreeWork& w, const TreeNode& node) {
+  const Operands operands(w.a, w.b, node);
   for (std::size_t column = 0; column < kColumns; column += kVectorsAtOnce * kTreeLanes)
-    one_sums<kFinish, kFits>(w, node, column);
+    one_sums<kFinish, kFits>(w, node, operands, column);
 }
 template <Finish kFinish>
 void finite_sums(const TreeWork& w, const TreeNode& node) {
@@ -68,6 +69,9 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, Known
   if (known == Known::fit) return one_sums_of_all<Finish::single, true>(w, node);
   if (node.sum == TreeSum::cut_products) return run_cut_products(w, node, number);
   if (cuts_as_the_machine(node)) return cut_results(w, node);
+  if (node.sum == TreeSum::exact && w.plan->has_plain_products && node.others.size() <= 1 && !node.cuts_first)
+    return finish_of(node) == Finish::scaled ? one_sums_of_all<Finish::scaled, true>(w, node)
+                                             : one_sums_of_all<Finish::any, true>(w, node);
   if (node.sum == TreeSum::near && known == Known::finite) {
     return finish_of(node) == Finish::single ? finite_sums<Finish::single>(w, node) : finite_sums<Finish::any>(w, node);
   }
@@ -273,7 +277,7 @@ void run(const TreeWork& w) {
   for (std::size_t link = 0; link < w.links; ++link) {
     prefetch_next(link);
     Known known = fitting.take(at) ? Known::fit : Known::nothing;
-    const bool wants_powers = plan.wants_exponents && (link == 0 || !plan.puts_exponents);
+    const bool wants_powers = plan.wants_exponent_of_c && (link == 0 || !plan.puts_exponents);
     const bool asks_c = plan.stays_finite && known == Known::nothing;
     if (wants_powers || asks_c || plan.c.subnormals == Subnormals::flushed) {
       const bool is_ordinary = prepare_c(at, wants_powers);

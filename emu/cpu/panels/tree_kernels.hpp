@@ -65,14 +65,15 @@ struct TreeWork {
   /// If they are: of A's operands along all links, and of B's along them and along each.
   Reach a_reach, b_reach;
   const Reach* b_reach_of_link = nullptr;
-  /// Where the plan has nodes that cut products alone: grown operands, and for each node a word with the signs of those
-  /// of its products, in their order, and its last byte, which has all of kFewProducts.
+  /// Where the plan has nodes that cut products alone: grown operands. For each such node, and each whose scales alone
+  /// align its sum, a word with a bit for each of its products' operands (TreePart), and the word's last byte, which
+  /// has all of kFewProducts.
   TreeRows<double> a_grown;
   const double* b_grown = nullptr;
-  TreeRows<std::uint8_t> a_few_negative;         ///< [nodes]
-  const std::uint8_t* b_few_negative = nullptr;  ///< [nodes][kColumns]
-  TreeRows<std::int64_t> a_negative;
-  const std::int64_t* b_negative = nullptr;
+  TreeRows<std::uint8_t> a_few_flags;         ///< [nodes]
+  const std::uint8_t* b_few_flags = nullptr;  ///< [nodes][kColumns]
+  TreeRows<std::int64_t> a_flags;
+  const std::int64_t* b_flags = nullptr;
   /// Where the plan scales sums: values of scales and the powers of two that these are aligned with, for each block.
   TreeRows<double> a_scales, a_scale_powers;
   const double *b_scales = nullptr, *b_scale_powers = nullptr;  ///< [blocks][kColumns]

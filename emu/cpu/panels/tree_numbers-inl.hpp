@@ -189,6 +189,40 @@ HWY_INLINE void round_products(const TreePlan& plan, bool wants_power, Aligned (
   for (Aligned& row : rows) row.power = hn::IfThenElseZero(hn::Ne(row.x, zero()), row.power);
 }
 
+/// Operands of a node's products, at hand for loops: a compiler that sees vectors stored would read a work's members
+/// anew, as they might be stored there.
+struct Operands {
+  const double* a[kTreeRows];
+  const double* b;  ///< of the first column
+  const int *first, *last;
+
+  Operands(const TreeRows<double>& of_a, const double* of_b, const TreeNode& node)
+      : b(of_b), first(node.products.data()), last(first + node.products.size()) {
+    for (std::size_t r = 0; r < kTreeRows; ++r) a[r] = of_a[r];
+  }
+};
+
+/// Adds the products of some columns to sums, by one multiply-add each.
+template <class MultiplyAdd>
+HWY_INLINE void add_products(const Operands& operands, std::size_t column, Vectors& sum,
+                             const MultiplyAdd& multiply_add) {
+  const TD d;
+  const double* const HWY_RESTRICT b = operands.b + column;
+  static_assert(kTreeRows == 4 && kVectorsAtOnce == 2);
+  const double *const a0 = operands.a[0], *const a1 = operands.a[1], *const a2 = operands.a[2],
+                      *const a3 = operands.a[3];
+  for (const int* at = operands.first; at != operands.last; ++at) {
+    const auto k = static_cast<std::size_t>(*at);
+    const TV b0 = hn::Load(d, b + k * kColumns), b1 = hn::Load(d, b + k * kColumns + kTreeLanes);
+    const TV a[kTreeRows] = {hn::Set(d, a0[k]), hn::Set(d, a1[k]), hn::Set(d, a2[k]), hn::Set(d, a3[k])};
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      sum[0][r] = multiply_add(a[r], b0, sum[0][r]);
+      sum[1][r] = multiply_add(a[r], b1, sum[1][r]);
+    }
+  }
+}
+
 /// The terms of a node, in some lanes of a row.
 class Terms {
  public:
@@ -346,53 +380,40 @@ enum class Finish : std::uint8_t {
   any,
   none,    ///< nothing
   single,  ///< IEEE 754's rounding to nearest in fp32 (TreeNode::is_single)
+  scaled,  ///< they are multiplied by scales, which alone tell what they are aligned with
 };
 inline Finish finish_of(const TreeNode& node) {
+  if (node.unit.scale_exponents_alone && !node.has_sign_of_zero) return Finish::scaled;  // no step rounds those
   if (node.scale_block) return Finish::any;
   if (node.result.steps.empty()) return Finish::none;
   return node.is_single ? Finish::single : Finish::any;
 }
 
-/// The product of both scales of a node's block, which is exact.
-HWY_INLINE TV both_scales(const TreeWork& w, const TreeNode& node, std::size_t row, std::size_t column) {
-  const std::size_t block = *node.scale_block;
-  return hn::Mul(number(w.a_scales[row][block]), hn::Load(TD(), w.b_scales + block * kColumns + column));
-}
-/// Multiplies a node's sums, and what they are aligned with, by their block's scales, which is exact.
+/// Multiplies a node's sums, and what they are aligned with, by their block's scales, which is exact. Where the scales
+/// alone tell what sums are aligned with, those of zeros, or with a scale of zero, take no part
+/// (TreeTerm::by_scales_alone).
+template <bool kByScalesAlone>
 HWY_INLINE void multiply_by_scales(const TreeWork& w, const TreeNode& node, std::size_t column,
                                    Aligned (&v)[kTreeRows]) {
   const TD d;
   const std::size_t block = *node.scale_block;
+  const TV b_scale = hn::Load(d, w.b_scales + block * kColumns + column);
   const TV b_power = hn::Load(d, w.b_scale_powers + block * kColumns + column);
+  [[maybe_unused]] const TVI of_b = hn::Load(TI(), w.b_flags + node.number * kColumns + column);
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
-    v[r].x = hn::Mul(v[r].x, both_scales(w, node, r, column));
-    const TV power = hn::Mul(hn::Mul(v[r].power, hn::Set(d, w.a_scale_powers[r][block])), b_power);
-    v[r].power = hn::Min(power, number(kMostGrid));  // an infinite sum's may be more
-  }
-}
-
-/// What a node's sums are aligned with if their scales alone tell. Those of zeros, or with a scale of zero, take no
-/// part (TreeTerm::by_scales_alone).
-HWY_NOINLINE void align_by_scales_alone(const TreeWork& w, const TreeNode& node, std::size_t column, Aligned* v) {
-  const TD d;
-  TV any[kTreeRows];
-#pragma GCC unroll 4
-  for (TV& each : any) each = zero();
-  for (const TreeTerm& t : node.terms) {
-    Aligned rows[kTreeRows];
-    load_rows<false>(w, t, column, rows);
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) any[r] = hn::Or(any[r], hn::Abs(rows[r].x));
-  }
-  const std::size_t block = *node.scale_block;
-  const TV b_power = hn::Load(d, w.b_scale_powers + block * kColumns + column);
-#pragma GCC unroll 4
-  for (std::size_t r = 0; r < kTreeRows; ++r) {
-    const TMask of_zeros = hn::Eq(any[r], zero()), of_zero_scale = hn::Eq(both_scales(w, node, r, column), zero());
+    const TV scale = hn::Mul(hn::Set(d, w.a_scales[r][block]), b_scale);
     const TV power = hn::Mul(hn::Set(d, w.a_scale_powers[r][block]), b_power);
-    const TV of_none = w.plan->zeros_align ? hn::Neg(power) : zero();
-    v[r].power = hn::IfThenElse(hn::Or(of_zeros, of_zero_scale), of_none, power);
+    v[r].x = hn::Mul(v[r].x, scale);
+    if constexpr (kByScalesAlone) {
+      const TVI not_zero = hn::And(integer(w.a_flags[r][node.number]), of_b);
+      const TMask are_zeros = hn::RebindMask(d, hn::Eq(not_zero, hn::Zero(TI())));
+      v[r].power = !w.plan->zeros_align
+                       ? hn::IfThenZeroElse(are_zeros, power)
+                       : hn::IfThenElse(hn::Or(are_zeros, hn::Eq(scale, zero())), hn::Neg(power), power);
+    } else {
+      v[r].power = hn::Min(hn::Mul(v[r].power, power), number(kMostGrid));  // an infinite sum's may be more
+    }
   }
 }
 
@@ -402,7 +423,9 @@ template <Finish kFinish = Finish::any>
 HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t column, Aligned (&v)[kTreeRows]) {
   const TD d;
   bool may_be_zero = true;  // some of the results
-  if (node.unit.zero_sign == ZeroSign::positive) {
+  if constexpr (kFinish == Finish::scaled) {
+    multiply_by_scales<true>(w, node, column, v);
+  } else if (!node.has_sign_of_zero) {
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = hn::Add(v[r].x, zero());
   } else {
@@ -414,15 +437,12 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
       for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = with_sign_of_zero(node, Terms(w, r, column), v[r].x);
     }
   }
-  const bool by_scales_alone = kFinish == Finish::any && node.unit.scale_exponents_alone;
+  const bool by_scales_alone = kFinish == Finish::scaled || (kFinish == Finish::any && node.unit.scale_exponents_alone);
   if (kFinish == Finish::any && node.scale_block) {
-    multiply_by_scales(w, node, column, v);
-    if (by_scales_alone && node.wants_exponent) {
-      Aligned rows[kTreeRows];  // a copy, as below
-      std::copy_n(v, kTreeRows, rows);
-      align_by_scales_alone(w, node, column, rows);
-      std::copy_n(rows, kTreeRows, v);
-    }
+    if (by_scales_alone)
+      multiply_by_scales<true>(w, node, column, v);
+    else
+      multiply_by_scales<false>(w, node, column, v);
     may_be_zero = true;
   }
   if (kFinish == Finish::single || (kFinish == Finish::any && !node.result.steps.empty())) {

@@ -19,8 +19,8 @@ namespace {
 constexpr int kDoubleBits = 53, kMostExponent = 800;
 /// Most bits that a number may have in units of its last kept bit, where that is found by adding 1.5 · 2^52 of them.
 constexpr int kGridBits = 51;
-/// Signs of a node's products go into one word.
-constexpr std::size_t kMostCutProducts = 64;
+/// What is known of the signs of a node's products goes into one word.
+constexpr std::size_t kMostSigned = 64;
 /// Operands that are cut as products are below 2^this: times one, what a grown zero stands for is below every unit.
 constexpr int kMostGrownTop = 148;
 /// A product of grown operands is right if they have so many bits together.
@@ -156,7 +156,6 @@ class Planner {
     plan_.operation = n_.product.operation;
     plan_.product_exponent = n_.product.exponent;
     find_wanted_exponents();
-    plan_.product = make_steps(n_.product.round, UnderflowSign::kept, plan_.zeros_align);
     const bool signals = n_.result == FormatId::fp64 && (n_.nan.code & kQuietNan) != kQuietNan;
     if (n_.nan.propagate && signals) return "its NaNs signal, and fp64 operations make them quiet";
     plan_.nan = n_.nan;
@@ -165,6 +164,8 @@ class Planner {
     plan_.depth = static_cast<std::size_t>(tree_.tree.k);
     plan_.datapath = {n_, {}, tree_.tree};
     if (const WhyNot why_not = plan_product(); !why_not.empty()) return why_not;
+    plan_.has_plain_products = only_multiplies() && plan_.infinite_from == HUGE_VAL && !plan_.products_to_odd;
+    find_signs_of_zeros();
     for (const Unit& unit : n_.units) plan_.few_starts.push_back(few_starts_of(unit.fraction_bits));
     results_.resize(tree_.nodes.size());
     places_.resize(tree_.nodes.size());
@@ -256,6 +257,12 @@ class Planner {
       if (*n_.product.infinite_from < -kMostExponent) return "tiny products are infinite";
       plan_.infinite_from = std::ldexp(1.0, *n_.product.infinite_from);
     }
+    if (!plan_.wants_exponents && std::ranges::all_of(n_.product.round, [&](const RoundStep& s) {
+          return !s.from_alignment && product_.width <= s.fraction_bits + 1 &&
+                 product_.lowest >= s.min_exponent - s.fraction_bits && product_.top <= s.max_exponent + 1;
+        }))
+      n_.product.round = {};  // all products are numbers that the steps leave, and nothing is aligned with them
+    plan_.product = make_steps(n_.product.round, UnderflowSign::kept, plan_.zeros_align);
     return round(n_.product.round, 0, product_, plan_.product);
   }
 
@@ -336,10 +343,21 @@ class Planner {
       if (unit.zero_exponent.kind == ZeroExponentKind::natural || unit.zero_exponent.kind == ZeroExponentKind::zeros)
         plan_.zeros_align = true;
       for (const Term& t : tree_.nodes[i].terms) {
-        if (t.kind == Term::Kind::node)
-          wanted_[static_cast<std::size_t>(t.index)] = true;
-        else
-          plan_.wants_exponents = true;
+        if (t.kind == Term::Kind::node) wanted_[static_cast<std::size_t>(t.index)] = true;
+        if (t.kind == Term::Kind::product) plan_.wants_exponents = true;
+        if (t.kind == Term::Kind::accumulator) plan_.wants_exponent_of_c = true;
+      }
+    }
+  }
+
+  /// Which nodes' zeros have signs that the root's depend on.
+  void find_signs_of_zeros() {
+    has_sign_.assign(tree_.nodes.size(), false);
+    has_sign_.back() = true;
+    for (std::size_t i = tree_.nodes.size(); i-- > 0;) {
+      has_sign_[i] = has_sign_[i] && unit_of(i).zero_sign == ZeroSign::ieee;
+      for (const Term& t : tree_.nodes[i].others) {
+        if (t.kind == Term::Kind::node) has_sign_[static_cast<std::size_t>(t.index)] = has_sign_[i];
       }
     }
   }
@@ -354,6 +372,7 @@ class Planner {
   WhyNot plan_node(std::size_t number) {
     const SortedNode& from = tree_.nodes[number];
     TreeNode node;
+    node.number = number;
     node.unit = unit_of(number);
     node.few_starts = static_cast<std::size_t>(tree_.nodes[number].unit);
     node.result = make_steps(node.unit.result, node.unit.underflow_sign, plan_.zeros_align);
@@ -361,6 +380,9 @@ class Planner {
       return "its zeros keep the exponents that they had before a step";
     node.rounds_down = !node.unit.result.empty() && node.result.steps.back().step.rounding == Rounding::down;
     node.wants_exponent = wanted_[number];
+    node.has_sign_of_zero = has_sign_[number];
+    if (node.unit.scale_exponents_alone && (!plan_.has_plain_products || from.products.size() > kMostSigned))
+      return "its scales align sums of many products, or of products that are rounded";
     node.carry_bits = carries(from.terms.size());
     const Unit& unit = node.unit;
     const ZeroExponent& zero = unit.zero_exponent;
@@ -404,7 +426,7 @@ class Planner {
       if (t.kind == Term::Kind::node) free_.push_back(places_[static_cast<std::size_t>(t.index)]);
     }
     node.place = places_[number] = is_root ? kPlaceOfC : new_place();
-    plan_.puts_exponents = is_root && plan_.wants_exponents && is_aligned_as_c(node);
+    plan_.puts_exponents = is_root && plan_.wants_exponent_of_c && is_aligned_as_c(node);
     node.wants_exponent = node.wants_exponent || plan_.puts_exponents;
     plan_.leaves_some = plan_.leaves_some || node.sum == TreeSum::far;
     plan_.cuts_products = plan_.cuts_products || node.sum == TreeSum::cut_products;
@@ -499,7 +521,7 @@ class Planner {
     if (most_bits != kExact && most_bits + all.headroom + node.carry_bits <= kGridBits - 1) {
       // Units are then at least eight times the last bit of any term that is rounded to odd.
       all.is_odd = false;
-      node.sum = cuts_products_alone(unit) && !from.products.empty() && from.products.size() <= kMostCutProducts
+      node.sum = cuts_products_alone(unit) && !from.products.empty() && from.products.size() <= kMostSigned
                      ? TreeSum::cut_products
                      : TreeSum::cut;
       // Kept, products are rounded once.
@@ -573,12 +595,12 @@ class Planner {
            unit.align_rounding == Rounding::toward_zero && !unit.drop_below && !unit.first_fraction_bits;
   }
 
-  const Numerics n_;
+  Numerics n_;
   const SortedTree& tree_;
   TreePlan plan_;
   Bounds product_, c_ = bounds_of(n_.c);
   std::vector<Bounds> results_;
-  std::vector<bool> wanted_;
+  std::vector<bool> wanted_, has_sign_;
   std::vector<int> places_, free_;
   bool grows_products_ = false;
   WhyNot why_not_;

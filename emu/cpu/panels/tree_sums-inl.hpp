@@ -172,22 +172,11 @@ HWY_INLINE TV near_sum_to_odd(TV high, TV low, TV last) {
 /// Where one double holds the products' sum, as their ranges say; all is finite. kFits: it holds their sum with the
 /// other term, too.
 template <Finish kFinish, bool kFits>
-void one_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
+void one_sums(const TreeWork& w, const TreeNode& node, const Operands& operands, std::size_t column) {
   const TD d;
   Vectors sum;
   each([&](std::size_t v, std::size_t r) HWY_ATTR { sum[v][r] = zero(); });
-  for (const int k : node.products) {
-    const double* const of_k = w.b + static_cast<std::size_t>(k) * kColumns + column;
-    TV b[kVectorsAtOnce];
-#pragma GCC unroll 2
-    for (std::size_t v = 0; v < kVectorsAtOnce; ++v) b[v] = hn::Load(d, of_k + v * kTreeLanes);
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) {
-      const TV a = hn::Set(d, w.a[r][k]);
-#pragma GCC unroll 2
-      for (std::size_t v = 0; v < kVectorsAtOnce; ++v) sum[v][r] = hn::MulAdd(a, b[v], sum[v][r]);
-    }
-  }
+  add_products(operands, column, sum, [](TV a, TV b, TV of_before) HWY_ATTR { return hn::MulAdd(a, b, of_before); });
 #pragma GCC unroll 2
   for (std::size_t v = 0; v < kVectorsAtOnce; ++v) {
     const std::size_t at = column + v * kTreeLanes;

@@ -8,13 +8,13 @@
 #include <span>
 #include <vector>
 
+#include "emu/cpu/tile_chain.hpp"
 #include "emu/machine_rounding.hpp"
-#include "emu/parallel.hpp"
-#include "left_over.hpp"
 #include "number_reader.hpp"
 #include "number_writer.hpp"
 #include "parts.hpp"
 #include "prefetch.hpp"
+#include "tcnum/matrix.hpp"
 #include "tree_kernels.hpp"
 
 namespace tcnum::panels {
@@ -33,8 +33,8 @@ constexpr std::size_t kMostLanes = 8;
 struct PackedTree {
   Buffer<double> numbers, grown;
   Buffer<std::int16_t> exponents;
-  Buffer<std::int64_t> negative;
-  Buffer<std::uint8_t> few_negative;
+  Buffer<std::int64_t> flags;
+  Buffer<std::uint8_t> few_flags;
 
   /// Room for so many operands: for zeros, if not all will be there.
   void resize(std::size_t count, bool are_all_there) {
@@ -43,13 +43,13 @@ struct PackedTree {
     exponents.resize(count);
     grown.resize(count);
   }
-  void resize_signs(std::size_t words) {
-    negative.resize(words);
-    few_negative.resize(words);
+  void resize_flags(std::size_t words) {
+    flags.resize(words);
+    few_flags.resize(words);
   }
-  void put_signs(std::size_t word, std::uint64_t signs) {
-    negative[word] = static_cast<std::int64_t>(signs);
-    few_negative[word] = static_cast<std::uint8_t>(signs);
+  void put_flags(std::size_t word, std::uint64_t bits) {
+    flags[word] = static_cast<std::int64_t>(bits);
+    few_flags[word] = static_cast<std::uint8_t>(bits);
   }
 
   /// Multiplies a number by a block's scale.
@@ -81,9 +81,10 @@ struct PackedScales {
       std::fill_n(all->data(), count, 1.0);
     }
   }
-  void put(std::size_t at, const Scale& scale) {
+  /// What a zero scales is aligned with nothing, unless zeros align.
+  void put(std::size_t at, const Scale& scale, bool zeros_align) {
     values[at] = scale.value;
-    powers[at] = std::ldexp(1.0, scale.exponent);
+    powers[at] = scale.value == 0 && !zeros_align ? 0 : std::ldexp(1.0, scale.exponent);
   }
 };
 
@@ -103,7 +104,7 @@ class TreePart {
         a_reader_(plan.a, operand_nan()),
         b_reader_(plan.b, operand_nan()),
         scales_(scales),
-        left_over_(plan.datapath, shape, a, b, scales) {
+        left_over_(plan.datapath) {
     if (plan.scales) scale_of_code_ = scales_of(plan.scales->format);
     for (auto* room : {&sums_, &alignments_}) room->resize(kTreeRows * kColumns);
     left_.resize(kTreeRows * kColumns);
@@ -162,7 +163,7 @@ class TreePart {
       for (std::size_t i = 0; i < part_.m; ++i) {
         for (std::size_t k = 0; k < there; k += block()) {
           const std::size_t at = (part_.i + i) * scales_.a.row_stride + (first + k) / block() * scales_.a.column_stride;
-          a_scales_.put(i * blocks + k / block(), scale_at(scales_.a, at));
+          a_scales_.put(i * blocks + k / block(), scale_at(scales_.a, at), plan_.zeros_align);
         }
       }
     }
@@ -176,7 +177,7 @@ class TreePart {
     }
     finish_packing(packed_a_);
     put_tops<tops_of_a>(packed_a_.exponents, a_tops_);
-    find_signs_of_a(links);
+    find_flags_of_a(links);
     finite_rows_.resize(rows_ / kTreeRows);
     usual_rows_.resize(rows_ / kTreeRows);
     reach_of_rows_.resize(rows_ / kTreeRows);
@@ -201,7 +202,8 @@ class TreePart {
         for (std::size_t k = 0; k < there; k += block()) {
           const std::size_t at = (first + k) / block() * scales_.b.row_stride + column * scales_.b.column_stride;
           for (std::size_t j = 0; j < columns; ++j)
-            b_scales_.put(k / block() * kColumns + j, scale_at(scales_.b, at + j * scales_.b.column_stride));
+            b_scales_.put(k / block() * kColumns + j, scale_at(scales_.b, at + j * scales_.b.column_stride),
+                          plan_.zeros_align);
         }
       }
       for (std::size_t k = 0; scales_products() && k < there; k += block()) {
@@ -214,7 +216,7 @@ class TreePart {
       }
       finish_packing(packed_b_);
       put_tops<top_of_b>(packed_b_.exponents, b_tops_);
-      find_signs_of_b(links);
+      find_flags_of_b(links);
       const bool finite_panel = kernels_.are_finite(packed_b_.numbers.data(), packed_b_.numbers.size());
       const bool usual_panel = are_usual(packed_b_.numbers.data(), packed_b_.numbers.size());
       reach_of_links_.resize(links);
@@ -292,39 +294,42 @@ class TreePart {
     const auto code = std::to_integer<std::uint64_t>(scales.codes[at]) & format(plan_.scales->format).code_mask();
     return scale_of_code_[static_cast<std::size_t>(code)];
   }
-  /// Words and bytes of signs of nodes that cut products, line by line along k: [lines][links][nodes].
-  void find_signs_of_a(std::size_t links) {
+  /// Words and bytes of a node's operands, line by line along k: [lines][links][nodes]. Where the node cuts products
+  /// they tell which are negative, and where its scales alone align its sum, which are not zero.
+  void find_flags_of_a(std::size_t links) {
     const std::size_t words = links * plan_.nodes.size();
-    packed_a_.resize_signs(rows_ * words);
-    each_word_of_signs(links, [&](std::size_t word, std::size_t first, const std::vector<int>& products) {
+    packed_a_.resize_flags(rows_ * words);
+    each_word_of_flags(links, [&](std::size_t word, std::size_t first, const std::vector<int>& products, auto flag) {
       for (std::size_t line = 0; line < rows_; ++line) {
         const double* const numbers = &packed_a_.numbers[line * a_length_ + first];
-        std::uint64_t signs = 0;
+        std::uint64_t flags = 0;
         for (std::size_t i = 0; i < products.size(); ++i)
-          signs |= sign(numbers[static_cast<std::size_t>(products[i])]) << i;
-        packed_a_.put_signs(line * words + word, signs);
+          flags |= flag(numbers[static_cast<std::size_t>(products[i])]) << i;
+        packed_a_.put_flags(line * words + word, flags);
       }
     });
   }
   /// Those of a panel, of all columns at once: [links][nodes][kColumns].
-  void find_signs_of_b(std::size_t links) {
-    packed_b_.resize_signs(links * plan_.nodes.size() * kColumns);
-    each_word_of_signs(links, [&](std::size_t word, std::size_t first, const std::vector<int>& products) {
-      std::uint64_t signs[kColumns] = {};
+  void find_flags_of_b(std::size_t links) {
+    packed_b_.resize_flags(links * plan_.nodes.size() * kColumns);
+    each_word_of_flags(links, [&](std::size_t word, std::size_t first, const std::vector<int>& products, auto flag) {
+      std::uint64_t flags[kColumns] = {};
       for (std::size_t i = 0; i < products.size(); ++i) {
         const double* const numbers = &packed_b_.numbers[(first + static_cast<std::size_t>(products[i])) * kColumns];
-        for (std::size_t j = 0; j < kColumns; ++j) signs[j] |= sign(numbers[j]) << i;
+        for (std::size_t j = 0; j < kColumns; ++j) flags[j] |= flag(numbers[j]) << i;
       }
-      for (std::size_t j = 0; j < kColumns; ++j) packed_b_.put_signs(word * kColumns + j, signs[j]);
+      for (std::size_t j = 0; j < kColumns; ++j) packed_b_.put_flags(word * kColumns + j, flags[j]);
     });
   }
-  static std::uint64_t sign(double x) { return std::bit_cast<std::uint64_t>(x) >> 63; }
   template <class Visit>
-  void each_word_of_signs(std::size_t links, const Visit& visit) const {
+  void each_word_of_flags(std::size_t links, const Visit& visit) const {
+    const auto is_negative = [](double x) { return std::bit_cast<std::uint64_t>(x) >> 63; };
+    const auto is_not_zero = [](double x) { return x != 0 ? std::uint64_t{1} : std::uint64_t{0}; };
     std::size_t word = 0;
     for (std::size_t link = 0; link < links; ++link) {
       for (const TreeNode& node : plan_.nodes) {
-        if (node.sum == TreeSum::cut_products) visit(word, link * plan_.depth, node.products);
+        if (node.sum == TreeSum::cut_products) visit(word, link * plan_.depth, node.products, is_negative);
+        if (node.unit.scale_exponents_alone) visit(word, link * plan_.depth, node.products, is_not_zero);
         ++word;
       }
     }
@@ -338,14 +343,14 @@ class TreePart {
     work.b = packed_b_.numbers.data() + k * kColumns;
     work.b_tops = b_tops_.data() + k * kColumns;
     work.b_grown = packed_b_.grown.data() + k * kColumns;
-    work.b_few_negative = packed_b_.few_negative.data() + word * kColumns;
-    work.b_negative = packed_b_.negative.data() + word * kColumns;
+    work.b_few_flags = packed_b_.few_flags.data() + word * kColumns;
+    work.b_flags = packed_b_.flags.data() + word * kColumns;
     const std::size_t at = row * a_length_ + k;
     work.a = {packed_a_.numbers.data() + at, a_length_};
     work.a_tops = {a_tops_.data() + at, a_length_};
     work.a_grown = {packed_a_.grown.data() + at, a_length_};
-    work.a_few_negative = {packed_a_.few_negative.data() + row * words + word, words};
-    work.a_negative = {packed_a_.negative.data() + row * words + word, words};
+    work.a_few_flags = {packed_a_.few_flags.data() + row * words + word, words};
+    work.a_flags = {packed_a_.flags.data() + row * words + word, words};
     for (std::size_t r = 0; r < kTreeRows; ++r) {
       work.results[r] = results(row + r, panel);
       work.left[r] = &left_[r * kColumns];
@@ -371,27 +376,32 @@ class TreePart {
     for (std::size_t r = 0; r < kTreeRows && row + r < part_.m; ++r)
       evaluate_left(k, row + r, panel, &left_[r * kColumns], results(row + r, panel));
   }
-  /// One link of those columns of a row that the kernels left.
+  /// One link of those columns of a row that the kernels left: of each stretch of them.
   void evaluate_left(std::size_t k, std::size_t row, std::size_t panel, const std::int64_t* left, double* sums) {
-    const std::size_t column = panel * kColumns, columns = std::min(kColumns, part_.n - column);
-    columns_left_.clear();
-    for (std::size_t j = 0; j < columns; ++j) {
-      if (left[j] != 0) columns_left_.push_back(j);
+    const std::size_t columns = std::min(kColumns, part_.n - panel * kColumns);
+    for (std::size_t first = 0, end = 0; first < columns; first = end + 1) {
+      for (end = first; end < columns && left[end] != 0;) ++end;
+      if (end > first) evaluate_left(k, row, panel * kColumns + first, sums + first, end - first);
     }
-    if (columns_left_.empty()) return;
+  }
+  void evaluate_left(std::size_t k, std::size_t row, std::size_t column, double* sums, std::size_t count) {
+    const std::size_t i = part_.i + row, j = part_.j + column;
+    std::byte c[kColumns * sizeof(double)], d[kColumns * sizeof(double)];
     // Of c's own NaNs their own, as of results of links before, unless all have one code.
     const bool have_own = k == 0 || plan_.nan.propagate;
-    const NumberWriter c_writer(plan_.c.format, have_own ? std::nullopt : std::optional(plan_.nan.code));
+    const NumberWriter writer(plan_.c.format, have_own ? std::nullopt : std::optional(plan_.nan.code));
+    writer.write(sums, count, c, 1);
+    BlockScales scales;
+    if (plan_.scales) {
+      const std::size_t bytes = bytes_of(plan_.scales->format), at = k / block();
+      scales = {part_from(scales_.a, i, at, bytes), part_from(scales_.b, at, j, bytes)};
+    }
+    left_over_.multiply({1, count, std::min(plan_.depth, shape_.k - k)}, part_from(a_, i, k, a_reader_.bytes),
+                        part_from(b_, k, j, b_reader_.bytes), codes_from<const std::byte>(c, count),
+                        codes_from(d, count), scales);
     const NumberReader<double> reader({plan_.result, Subnormals::kept, SubnormalExponent::minimum},
                                       {kQuietNan, true, kQuietNan});
-    codes_left_.clear();
-    for (const std::size_t j : columns_left_) codes_left_.push_back(c_writer.code(sums[j]));
-    for (std::size_t& j : columns_left_) j += part_.j + column;
-    left_over_.evaluate(k, part_.i + row, columns_left_, codes_left_);
-    for (std::size_t at = 0; at < columns_left_.size(); ++at) {
-      const std::uint64_t bits = reader(codes_left_[at]);
-      std::memcpy(sums + columns_left_[at] - part_.j - column, &bits, sizeof(bits));
-    }
+    reader.read(d, 1, count, sums);
   }
 
   const TreePlan& plan_;
@@ -404,7 +414,7 @@ class TreePart {
   NumberReader<double> a_reader_, b_reader_;
   BlockScales scales_;
   std::vector<Scale> scale_of_code_;
-  LeftOver left_over_;
+  TileChain left_over_;
   PackedTree packed_a_, packed_b_;
   Buffer<std::int32_t> a_tops_;
   Buffer<std::int16_t> b_tops_;
@@ -414,8 +424,6 @@ class TreePart {
   Buffer<std::int16_t> tops_;
   std::vector<bool> finite_rows_, usual_rows_;
   std::vector<Reach> reach_of_rows_, reach_of_links_;
-  std::vector<std::size_t> columns_left_;
-  std::vector<std::uint64_t> codes_left_;
 };
 
 }  // namespace

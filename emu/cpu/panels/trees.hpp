@@ -65,6 +65,7 @@ struct alignas(64) FewStarts {
 };
 
 struct TreeNode {
+  std::size_t number = 0;  ///< among the plan's
   TreeSum sum = TreeSum::cut;
   std::vector<TreeTerm> terms;
   std::vector<int> products;     ///< k of those terms that are some
@@ -78,6 +79,7 @@ struct TreeNode {
   bool is_single = false;         ///< all that is done to the sum is IEEE 754's rounding to nearest in fp32
   bool is_down_single = false;    ///< all is that after rounding down from the leading bit, to more bits
   bool is_cut = false;            ///< all that is done to it is a cut toward zero below its leading bit
+  bool has_sign_of_zero = false;  ///< the sign of a zero sum is that of its terms, and something depends on it
   bool rounds_down = false;       ///< in the last step, so that zeros of both signs make a negative one
   int place = 0;                  ///< of the result
   bool wants_exponent = false;    ///< that it takes into the sum it is a term of
@@ -123,9 +125,12 @@ struct TreePlan {
   bool stays_finite = false;     ///< a link whose operands are finite and whose c is below kOrdinary has no infinities
   bool zeros_align = false;      ///< in some unit, so that zeros have exponents too
   bool wants_exponents = false;  ///< of operands
-  bool cuts_products = false;    ///< some node does that alone
-  bool puts_exponents = false;   ///< the last node, of the next link's c
-  bool leaves_some = false;      ///< there may be results that panels cannot tell
+  bool wants_exponent_of_c = false;
+  /// Products are the machine's, and one FMA multiplies and adds: nothing rounds or limits them before.
+  bool has_plain_products = false;
+  bool cuts_products = false;   ///< some node does that alone
+  bool puts_exponents = false;  ///< the last node, of the next link's c
+  bool leaves_some = false;     ///< there may be results that panels cannot tell
   /// As formats, those of fp64 among them, have others, which are left.
   bool asks_for_usual_operands = false, asks_for_usual_c = false;
   NanRule nan;
