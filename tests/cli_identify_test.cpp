@@ -1,4 +1,4 @@
-// `tcnum identify`: those named give the answers, those not named do not, and the input that is said
+// `tcnum identify` and `explain --d`: those named give the answers, those not named do not, and the input that is said
 // to tell them apart does.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -173,6 +173,24 @@ TEST_F(CliIdentify, APlanIsToldFromAChain) {
   const json chain = document({"--in", "chain.safetensors"});
   EXPECT_EQ(names(chain.at("matches")), (std::set<Who>{{"sm_90", "wgmma.m64n8k32.f32.e4m3.e4m3"}}));
   EXPECT_TRUE(chain.at("plans").empty());
+}
+
+TEST_F(CliIdentify, ExplainSaysWhoseAnAnswerIs) {
+  const std::vector<std::string> asked = {
+      "explain", "--arch",     "sm_90", "--format", "fp16", "--a", "-2^12,-0.5,-0.25,-0.125",
+      "--b",     "2^11,1,1,1", "--c",   "2^23",     "--d"};
+  const auto with = [&](const std::string& d, bool as_json) {
+    std::vector<std::string> arguments = asked;
+    arguments.push_back(d);
+    if (as_json) arguments.insert(arguments.end(), {"--json", "-"});
+    return run(arguments).out;
+  };
+  EXPECT_NE(with("-0.75", false).find("this datapath gives it"), std::string::npos);
+  EXPECT_NE(with("-0.5", false).find("this datapath gives -0.75"), std::string::npos);
+  const json other = json::parse(with("-0.5", true)).at("asked");
+  EXPECT_EQ(other.at("given_by"), json::array({false}));
+  EXPECT_TRUE(names(other.at("matches")).contains({"sm_80", kInstruction}));
+  EXPECT_FALSE(names(other.at("matches")).contains({"sm_90", kInstruction}));
 }
 
 /// Twenty answers that nothing explains: sums of numbers that no datapath rounds, some of them off by a quarter.

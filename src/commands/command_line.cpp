@@ -208,6 +208,7 @@ void add_explain(CLI::App& app, Action& action) {
   command.add_option("--a", options->a, kElements);
   command.add_option("--b", options->b, "b[0], b[1], ..., likewise");
   command.add_option("--c", options->c, "c, likewise");
+  command.add_option("--d", options->d, "An answer, by its code or as printed: whose is it?");
   command.add_option("--sa", options->sa, "a's block scales, likewise (those left out are 1)");
   command.add_option("--sb", options->sb, "b's block scales");
   command.add_option(
@@ -219,7 +220,7 @@ void add_explain(CLI::App& app, Action& action) {
   exclude(command, {"--in"}, {"--a", "--b", "--c", "--sa", "--sb"});
   need(command, {"--at"}, "--in");
   need(command, {"--plan"}, "--at");
-  exclude(command, {"--plan"}, {"--arch", "--instr", "--format", "--account", "--datapath", "--all"});
+  exclude(command, {"--plan"}, {"--arch", "--instr", "--format", "--account", "--datapath", "--all", "--d"});
   need(command, {"--alpha", "--beta"}, "--plan");
   exclude(command, {"--all"}, {"--arch", "--account", "--in"});
 }

@@ -60,7 +60,7 @@ int run_emulate(const EmulateOptions& options);
 
 struct ExplainOptions {
   std::vector<std::string> archs, instructions, accounts, datapaths, plans;
-  std::string format, in, at, a, b, c, sa, sb, json, latex;
+  std::string format, in, at, a, b, c, d, sa, sb, json, latex;
   std::uint64_t index = 0;
   double alpha = 1;            ///< with --plan
   std::optional<double> beta;  ///< not given: 1 where there is a C, else 0

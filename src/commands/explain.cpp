@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -17,10 +18,12 @@
 #include "src/report/element_report.hpp"
 #include "src/report/explain.hpp"
 #include "src/report/explain_sides.hpp"
+#include "src/report/identify_report.hpp"
 #include "src/report/layout.hpp"
 #include "src/report/problem_text.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
+#include "tcnum/identify.hpp"
 #include "tcnum/sparse_tiles.hpp"
 #include "vectors.hpp"
 
@@ -227,13 +230,51 @@ std::string single_text(const ExplainedSide& side) {
   return title + "\n\n" + (busy > kMostSums ? sides_text({side}) : explain_text(side.datapath, side.problem));
 }
 
+/// Whether somebody's answer is that of the sides, and who else of the catalogue gives it.
+struct AskedAnswer {
+  std::string text;
+  nlohmann::ordered_json json;
+};
+AskedAnswer asked_answer(const std::string& d, const std::vector<ExplainedSide>& sides) {
+  const ExplainedSide& first = sides.front();
+  const Numerics& n = first.datapath.numerics;
+  const Format& result = format(n.result);
+  const std::uint64_t code = code_of_printed(result, d, "--d");
+  std::vector<bool> is_its(sides.size());
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    const Format& f = format(sides[i].datapath.numerics.result);
+    is_its[i] = f.id == result.id && same_result(f.id, sides[i].explanation.d, code);
+    const std::string who = sides.size() == 1 ? "this datapath" : fmt::format("row {}", i + 1);
+    lines.push_back(is_its[i] ? fmt::format("{} gives it", who)
+                              : fmt::format("{} gives {}", who, number_text(f, sides[i].explanation.d)));
+  }
+  std::string text = "\n" + wrapped(fmt::format("Asked whether d is {} = {}: {}.", hex(result, code),
+                                                number_text(result, code), fmt::join(lines, ", ")),
+                                    0);
+  const nlohmann::ordered_json none = nlohmann::ordered_json::array();
+  if (std::ranges::any_of(std::array{n.a.format, n.b.format, n.c.format, n.result}, is_own)) {
+    return {text + "The catalogue has no datapath of a custom format.\n",
+            {{"d", hex(result, code)}, {"given_by", is_its}, {"matches", none}}};
+  }
+  Tiles asked = tile_of(n, first.problem);
+  asked.d.set(0, code);
+  IdentifyOptions how;
+  if (n.scales) how.scales = n.scales->format;
+  const Identification found = identify(asked, how);
+  text += found.agreeing() == 0 ? "Nothing of the catalogue gives it.\n"
+                                : "Of the catalogue, it is given by:\n\n" + matches_text(found, asked);
+  return {std::move(text), {{"d", hex(result, code)}, {"given_by", is_its}, {"matches", matches_json(found)}}};
+}
+
 /// `observed` is a file's result, if there is one.
 void write(const ExplainOptions& options, const std::string& text, const std::vector<ExplainedSide>& sides,
-           const std::string& observed) {
+           const std::string& observed, const nlohmann::ordered_json& asked = nullptr) {
   if (options.json != "-" && options.latex != "-") say(text);
   if (!options.json.empty()) {
     nlohmann::ordered_json json = sides_document(sides);
     if (!observed.empty()) json["observed"] = observed;
+    if (!asked.is_null()) json["asked"] = asked;
     write_json(options.json, json);
   }
   if (!options.latex.empty()) write_text(options.latex, sides_latex(sides));
@@ -274,7 +315,10 @@ int run_explain(const ExplainOptions& options) {
                                    plural(asked.left_out(), "instruction")),
                        0);
   }
-  write(options, text, sides, file ? hex(format(file->of.instruction->d), file->observed) : "");
+  AskedAnswer answer;
+  if (!options.d.empty()) answer = asked_answer(options.d, sides);
+  write(options, text + answer.text, sides, file ? hex(format(file->of.instruction->d), file->observed) : "",
+        answer.json);
   return kAgreed;
 }
 

@@ -146,7 +146,16 @@ std::string holders_text(const Suspect& suspect) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-/// Those that agree.
+}  // namespace
+
+std::string matches_text(const Identification& found, const Tiles& answered) {
+  Rows rows = {{"computes", "who"}};
+  for (const Suspect& each : found.suspects) {
+    if (each.agrees()) rows.push_back({computes_text(each, answered), holders_text(each)});
+  }
+  return table_text(rows, 40);
+}
+
 ordered_json matches_json(const Identification& found) {
   ordered_json matches = ordered_json::array();
   for (std::size_t i = 0; i < found.suspects.size(); ++i) {
@@ -161,8 +170,6 @@ ordered_json matches_json(const Identification& found) {
   }
   return matches;
 }
-
-}  // namespace
 
 std::string identify_text(const Identification& found, const Tiles& answered, FormatId scales,
                           std::size_t most_others) {

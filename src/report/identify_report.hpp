@@ -14,5 +14,8 @@ namespace tcnum {
 std::string identify_text(const Identification& found, const Tiles& answered, FormatId scales, std::size_t most_others);
 /// tcnum.identify/1 (docs/schemas).
 nlohmann::ordered_json identify_document(const Identification& found, const Tiles& answered, FormatId scales);
+/// Of those that agree alone: a table, and `matches` of the document.
+std::string matches_text(const Identification& found, const Tiles& answered);
+nlohmann::ordered_json matches_json(const Identification& found);
 
 }  // namespace tcnum
