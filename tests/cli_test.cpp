@@ -539,7 +539,6 @@ TEST_F(Cli, BenchRefusesWrongAxesAndFiles) {
   expect_failure({"bench", "tensor", "-a", "N=12"}, 2, {"-a", "N=12", "8, 16"});
   expect_failure({"bench", "incore", "-a", "N=8"}, 2, {"-a", "N=8", "ilp, warps"});
   expect_failure({"bench", "sync", "-a", "cluster=3"}, 2, {"-a", "cluster=3", "1, 2, 4"});
-  expect_failure({"bench", "sync", "-a", "bins=300"}, 2, {"-a", "bins=300", "256, 512"});
   expect_failure({"bench", "copy", "-a", "stages=5"}, 2, {"-a", "stages=5", "2, 3, 4"});
   expect_failure({"bench", "gemm", "-a", "kernel=64x64"}, 2, {"-a", "kernel=64x64", "128x64", "cublaslt"});
   expect_failure({"bench", "memory", "-a", "read_bytes=2"}, 2, {"-a", "read_bytes=2", "4, 8, 16"});

@@ -105,7 +105,6 @@ struct StreamWork {
   unsigned blocks = 1;       ///< of an SM at a time: shared memory that nothing uses keeps others away
 };
 inline constexpr unsigned kStreamThreads = 64, kStreamElements = 16 * kStreamThreads;
-inline constexpr unsigned kMostStreamBlocks = 32;
 /// Element i of source array 0 or 1: whole numbers, so that nothing is rounded.
 constexpr double stream_element(int array, std::uint64_t i) {
   return static_cast<double>(memory_word(static_cast<std::uint32_t>(array + 1), i) >> 8);

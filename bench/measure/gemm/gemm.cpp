@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <iterator>
@@ -55,6 +56,9 @@ std::vector<std::byte> gemm_codes(FormatId id, std::uint64_t seed) {
   return {bytes.begin(), bytes.end()};
 }
 
+namespace {
+
+/// So many of `all` rows or columns, the first and the last among them, in ascending order, none twice.
 std::vector<std::size_t> some_lines(std::size_t all, RandomNumbers& random) {
   constexpr std::size_t kLines = 16;
   std::vector<std::size_t> lines = {0, all - 1};
@@ -63,8 +67,6 @@ std::vector<std::size_t> some_lines(std::size_t all, RandomNumbers& random) {
   lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
   return lines;
 }
-
-namespace {
 
 /// These lines of a matrix whose elements along k lie beside each other.
 Matrix gathered(std::span<const std::byte> codes, FormatId id, std::size_t first, std::span<const std::size_t> lines,
@@ -109,6 +111,10 @@ void check_product(TimingDevice& device, const GemmWork& work, const GemmTimes& 
 
 namespace {
 
+/// Some launches behind each other make a burst; then the device rests, so that what it draws on average lets it keep
+/// its clock.
+constexpr std::chrono::duration<double> kRest(6e-3);
+constexpr std::size_t kBurstSamples = 5;
 /// Single calls are shorter than bursts, and there are more samples of them.
 constexpr unsigned kSingleCalls = 11;
 
@@ -139,8 +145,10 @@ Samples sample_single_calls(TimingDevice& device, GemmWork& work) {
 }
 
 Samples sample_bursts(TimingDevice& device, GemmWork& work) {
-  work.launches = 2;
-  work.launches = launches_of_burst(device.multiply(work).seconds);
+  constexpr double kBurstSeconds = 2e-3, kLeastLaunches = 2, kMostLaunches = 64;
+  work.launches = static_cast<unsigned>(kLeastLaunches);
+  const double launches = std::ceil(kBurstSeconds / device.multiply(work).seconds);
+  work.launches = static_cast<unsigned>(std::clamp(launches, kLeastLaunches, kMostLaunches));
   Samples samples;
   for (std::size_t i = 0; i < kBurstSamples; ++i) {
     std::this_thread::sleep_for(kRest);
@@ -207,12 +215,6 @@ void measure_products(const Row& row, Calls calls) {
 }
 
 }  // namespace
-
-unsigned launches_of_burst(double seconds, unsigned least) {
-  constexpr double kBurstSeconds = 2e-3, kMostLaunches = 64;
-  return static_cast<unsigned>(
-      std::clamp(std::ceil(kBurstSeconds / seconds), static_cast<double>(least), kMostLaunches));
-}
 
 Measurement gemm_measurement(Calls calls) {
   const bool single = calls == Calls::single;

@@ -1,13 +1,11 @@
 // Matrix products, by a kernel of ours and by NVIDIA's library.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 
 #include "bench/device/gemm_timing.hpp"
 #include "bench/measure/measurement.hpp"
-#include "src/questions/random_numbers.hpp"
 
 namespace tcnum::bench {
 
@@ -19,13 +17,6 @@ Measurement gemm_measurement(Calls calls);
 constexpr std::string_view gemm_measurement_name(Calls calls) {
   return calls == Calls::single ? "single gemm" : "gemm";
 }
-
-/// Some launches behind each other make a burst; then the device rests, so that what it draws on average lets it keep
-/// its clock.
-inline constexpr std::chrono::duration<double> kRest(6e-3);
-inline constexpr std::size_t kBurstSamples = 5;
-/// How many launches that take so long make a burst.
-unsigned launches_of_burst(double seconds, unsigned least = 2);
 
 /// "128x256" or, of clusters, "128x256/2x1"; and back.
 std::string tile_name(const GemmTile& tile);
@@ -41,9 +32,6 @@ const GemmFormats* find_gemm_formats(std::string_view subject);
 /// no two rows are alike.
 inline constexpr std::size_t kGemmCodes = 4194301;
 std::vector<std::byte> gemm_codes(FormatId format, std::uint64_t seed);
-
-/// So many of `all` rows or columns, the first and the last among them, in ascending order, none twice.
-std::vector<std::size_t> some_lines(std::size_t all, RandomNumbers& random);
 
 /// Compares some rows and columns of what came out with what the emulator says: WrongResult.
 void check_product(TimingDevice& device, const GemmWork& work, const GemmTimes& times, std::span<const std::byte> codes,
