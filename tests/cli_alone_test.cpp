@@ -61,9 +61,7 @@ TEST_F(CliAlone, FilesWithoutAnInstructionAreOfTheDatapath) {
     emulate_exact(datapath, right);
     EXPECT_EQ(answered.tiles.d, right.d);
     EXPECT_EQ(answered.tiles.a, asked.tiles.a);
-    EXPECT_EQ(
-        run({"emulate", "--exact", "--datapath", "own.json", "--in", "q.safetensors", "--out", "a.safetensors"}).status,
-        0);
+    printed({"emulate", "--exact", "--datapath", "own.json", "--in", "q.safetensors", "--out", "a.safetensors"});
     EXPECT_EQ(read_dot_vectors(path("a.safetensors"), dot).tiles.d, right.d);
 
     Result verified = run({"verify", "--vectors", "a.safetensors", "--datapath", "own.json", "--json", "-"});

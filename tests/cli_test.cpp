@@ -258,8 +258,7 @@ TEST_F(Cli, RecordVerifyEmulateProbeAgain) {
   const std::string moved = std::string("folder/sm_90/") + kInstruction + ".safetensors";
   write_datapath("other.json", "/units/fused/fraction_bits", 24);
   EXPECT_EQ(run({"emulate", "--in", moved, "--out", "fast.safetensors", "--datapath", "other.json"}).status, 0);
-  EXPECT_EQ(run({"emulate", "--in", moved, "--out", "exact.safetensors", "--datapath", "other.json", "--exact"}).status,
-            0);
+  printed({"emulate", "--in", moved, "--out", "exact.safetensors", "--datapath", "other.json", "--exact"});
   EXPECT_EQ(contents(folder_ / "fast.safetensors"), contents(folder_ / "exact.safetensors"));
   EXPECT_EQ(run({"verify", "--vectors", "fast.safetensors", "--datapath", "other.json"}).status, 0);
 

@@ -114,7 +114,8 @@ INSTANTIATE_TEST_SUITE_P(Instructions, TextVectorsOf,
                          testing::Values("mma.m16n8k16.f32.f16.f16.f32", "mma.sp.m16n8k32.f32.f16.f16.f32",
                                          "mma.m8n8k4.f64.f64.f64.f64", "mma.m16n8k32.s32.s8.u8.s32",
                                          "mma.m8n8k128.s32.b1.b1.s32.xor.popc", "mma.m16n8k4.f32.tf32.tf32.f32",
-                                         "wgmma.m64n8k32.f32.e4m3.e5m2"),
+                                         "wgmma.m64n8k32.f32.e4m3.e5m2",
+                                         "mma.m16n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3"),
                          test_name);
 
 TEST(TextVectors, AreReadAsPeopleWriteThem) {
@@ -198,18 +199,6 @@ TEST(TextVectors, SayWhatIsWrong) {
   for (int i = 0; i < 8; ++i) text += "3 ";
   for (int i = 0; i < 18; ++i) text += "0 ";
   EXPECT_THROW((void)read(text, sparse, TextForm::testfloat), InputError);
-}
-
-TEST(TextVectors, OfBlockScales) {
-  const Instruction in = make_dot(FormatId::fp32, FormatId::fp8e4m3, FormatId::fp8e4m3, FormatId::fp32, 64,
-                                  {ScaleKind::dot, FormatId::ue8m0, 32});
-  const Tiles tiles = any_tiles(in, 2, 1, 2);
-  Vectors vectors;
-  vectors.tiles = tiles;
-  for (const TextForm form : kForms) {
-    const Tiles back = read(print(vectors, in, form), in, form).tiles;
-    for (std::size_t i = 0; i < tiles.size(); ++i) EXPECT_EQ(problem_at(back, i), problem_at(tiles, i));
-  }
 }
 
 }  // namespace
