@@ -16,15 +16,7 @@
 namespace tcnum {
 
 const Kernel* find_kernel(const std::string& instruction) {
-  static const std::vector<std::span<const Kernel>> tables = [] {
-    std::vector<std::span<const Kernel>> all = wgmma_kernels();
-    all.insert(all.end(), {mma_half_kernels(), mma_fp8_kernels(), mma_fp64_kernels(), mma_int8_kernels(),
-                           mma_int4_kernels(), mma_b1_kernels(), mma_volta_kernels(), mma_narrow_kernels(),
-                           mma_scaled_kernels(), mma_sparse_half_kernels(), mma_sparse_fp8_kernels(),
-                           mma_sparse_int8_kernels(), mma_sparse_int4_kernels(), wmma_half_kernels(),
-                           wmma_fp64_kernels(), wmma_int8_kernels(), wmma_sub_byte_kernels()});
-    return all;
-  }();
+  static const std::vector<std::span<const Kernel>> tables = kernel_tables();
   for (const std::span<const Kernel> table : tables) {
     const auto found = std::ranges::find(table, instruction, &Kernel::instruction);
     if (found != table.end()) return &*found;

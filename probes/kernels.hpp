@@ -25,26 +25,9 @@ struct Kernel {
 /// That of an instruction, by its name; null if this build has none.
 const Kernel* find_kernel(const std::string& instruction);
 
-std::span<const Kernel> mma_half_kernels();
-std::span<const Kernel> mma_fp8_kernels();
-std::span<const Kernel> mma_fp64_kernels();
-std::span<const Kernel> mma_int8_kernels();
-std::span<const Kernel> mma_int4_kernels();
-std::span<const Kernel> mma_b1_kernels();
-std::span<const Kernel> mma_volta_kernels();
-std::span<const Kernel> mma_narrow_kernels();
-std::span<const Kernel> mma_scaled_kernels();
-std::span<const Kernel> mma_sparse_half_kernels();
-std::span<const Kernel> mma_sparse_fp8_kernels();
-std::span<const Kernel> mma_sparse_int8_kernels();
-std::span<const Kernel> mma_sparse_int4_kernels();
-std::span<const Kernel> wmma_half_kernels();
-std::span<const Kernel> wmma_fp64_kernels();
-std::span<const Kernel> wmma_int8_kernels();
-std::span<const Kernel> wmma_sub_byte_kernels();
 /// That of a tcgen05.mma of any M and N; null if there is none.
 const Kernel* tcgen05_kernel(std::string_view name);
-/// For each N.
-std::vector<std::span<const Kernel>> wgmma_kernels();
+/// Those of all others that are built.
+std::vector<std::span<const Kernel>> kernel_tables();
 
 }  // namespace tcnum

@@ -17,13 +17,8 @@ namespace tcnum {
 TCNUM_ROWS(TCNUM_MMA_OP)
 
 // The same with a rounding of their own.
-#define TCNUM_ROUNDING_NAME(ROUNDING, M, K, D, A, B, C) mma_m##M##n8k##K##_##D##_##A##_##B##_##C##_##ROUNDING
-#define TCNUM_ROUNDING_OP(ROUNDING, FIRST, R, ND, NA, NB, M, K, D, A, B, C)                                            \
-  TCNUM_MMA_TYPE(TCNUM_ROUNDING_NAME(ROUNDING, M, K, D, A, B, C), "." #ROUNDING, "", FIRST, R, ND, NA, NB, M, K, D, A, \
-                 B, C)
-#define TCNUM_ROUNDING_KERNEL(ROUNDING, FIRST, R, ND, NA, NB, M, K, D, A, B, C) \
-  TCNUM_MMA_ROW("mma.m" #M "n8k" #K TCNUM_MMA_TYPES(D, A, B, C) "." #ROUNDING,  \
-                TCNUM_ROUNDING_NAME(ROUNDING, M, K, D, A, B, C))
+#define TCNUM_ROUNDING_OP TCNUM_MMA_MODIFIED_OP
+#define TCNUM_ROUNDING_KERNEL TCNUM_MMA_MODIFIED_KERNEL
 
 TCNUM_ROWS(TCNUM_ROUNDING_OPS)
 

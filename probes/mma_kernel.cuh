@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "asm_operands.cuh"
 #include "mma_operands.cuh"
 #include "mma_scales.cuh"
 #include "sparse_metadata.cuh"
@@ -84,27 +85,29 @@ cudaError_t launch_mma(const Instruction&, const DeviceTiles& tiles) {
 
 }  // namespace tcnum
 
-// The asm statement for D, A and B of so many registers; the constraint `R` is "r" for 32-bit registers, "l" for
-// 64-bit.
-#define TCNUM_IN_1(R, x) R(x[0])
-#define TCNUM_IN_2(R, x) TCNUM_IN_1(R, x), R(x[1])
-#define TCNUM_IN_4(R, x) TCNUM_IN_2(R, x), R(x[2]), R(x[3])
-#define TCNUM_IN_8(R, x) TCNUM_IN_4(R, x), R(x[4]), R(x[5]), R(x[6]), R(x[7])
-#define TCNUM_OUT_2(R, x) "=" R(x[0]), "=" R(x[1])
-#define TCNUM_OUT_4(R, x) TCNUM_OUT_2(R, x), "=" R(x[2]), "=" R(x[3])
-
-#define TCNUM_REGISTERS_2_1_1 "{%0, %1}, {%2}, {%3}, {%4, %5};"
-#define TCNUM_REGISTERS_2_2_1 "{%0, %1}, {%2, %3}, {%4}, {%5, %6};"
-#define TCNUM_REGISTERS_2_4_2 "{%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%8, %9};"
-#define TCNUM_REGISTERS_4_2_1 "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %8, %9, %10};"
-#define TCNUM_REGISTERS_4_4_2 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
-#define TCNUM_REGISTERS_4_8_4                              \
-  "{%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, " \
-  "{%12, %13, %14, %15}, {%16, %17, %18, %19};"
-
-// One row of a file's table: first architecture, constraint, registers of D, A and B, M, K, and the four types.
+// One row of a file's table: first architecture, constraint (of asm_operands.cuh), registers of D, A and B, M, K, and
+// the four types.
 #define TCNUM_MMA_NAME(M, K, D, A, B, C) mma_m##M##n8k##K##_##D##_##A##_##B##_##C
 #define TCNUM_MMA_TYPES(D, A, B, C) "." #D "." #A "." #B "." #C
+/// The registers of D, A, B and C of an mma.
+#define TCNUM_MMA_REGISTERS(ND, NA, NB)                                                                \
+  TCNUM_ASM_VECTOR(0, ND)                                                                              \
+  ", " TCNUM_ASM_VECTOR(ND, NA) ", " TCNUM_ASM_VECTOR(BOOST_PP_ADD(ND, NA), NB) ", " TCNUM_ASM_VECTOR( \
+      BOOST_PP_ADD(ND, BOOST_PP_ADD(NA, NB)), ND)
+#define TCNUM_MMA_INPUTS(R, ND, NA, NB) \
+  TCNUM_ASM_INPUTS(R, NA, a), TCNUM_ASM_INPUTS(R, NB, b), TCNUM_ASM_INPUTS(R, ND, c)
+
+/// Calls X with more and a pair of 8-, 6- and 4-bit types: of fp8 alone, with one that is narrower, or any.
+#define TCNUM_WITH_FP8(X, A, ...) X(__VA_ARGS__, A, e4m3) X(__VA_ARGS__, A, e5m2)
+#define TCNUM_WITH_NARROW(X, A, ...) X(__VA_ARGS__, A, e3m2) X(__VA_ARGS__, A, e2m3) X(__VA_ARGS__, A, e2m1)
+#define TCNUM_WITH_ANY(X, A, ...) TCNUM_WITH_FP8(X, A, __VA_ARGS__) TCNUM_WITH_NARROW(X, A, __VA_ARGS__)
+#define TCNUM_NARROW_AND_ANY(X, ...) \
+  TCNUM_WITH_ANY(X, e3m2, __VA_ARGS__) TCNUM_WITH_ANY(X, e2m3, __VA_ARGS__) TCNUM_WITH_ANY(X, e2m1, __VA_ARGS__)
+#define TCNUM_FP8_PAIRS(X, ...) TCNUM_WITH_FP8(X, e4m3, __VA_ARGS__) TCNUM_WITH_FP8(X, e5m2, __VA_ARGS__)
+#define TCNUM_NARROW_PAIRS(X, ...) \
+  TCNUM_WITH_NARROW(X, e4m3, __VA_ARGS__) TCNUM_WITH_NARROW(X, e5m2, __VA_ARGS__) TCNUM_NARROW_AND_ANY(X, __VA_ARGS__)
+#define TCNUM_ANY_PAIRS(X, ...) \
+  TCNUM_WITH_ANY(X, e4m3, __VA_ARGS__) TCNUM_WITH_ANY(X, e5m2, __VA_ARGS__) TCNUM_NARROW_AND_ANY(X, __VA_ARGS__)
 
 /// Defines the type TYPE of an instruction that PTX spells with BEFORE and AFTER around its types. Not for an unnamed
 /// namespace: where an architecture lacks the instruction, nothing uses issue(), and nvcc would warn.
@@ -114,26 +117,28 @@ cudaError_t launch_mma(const Instruction&, const DeviceTiles& tiles) {
     __device__ static void issue(Register (&d)[ND], const Register (&a)[NA], const Register (&b)[NB],   \
                                  const Register (&c)[ND]) {                                             \
       asm volatile("mma.sync.aligned.m" #M "n8k" #K ".row.col" BEFORE TCNUM_MMA_TYPES(D, A, B, C) AFTER \
-                   " " TCNUM_REGISTERS_##ND##_##NA##_##NB                                               \
-                   : TCNUM_OUT_##ND(R, d)                                                               \
-                   : TCNUM_IN_##NA(R, a), TCNUM_IN_##NB(R, b), TCNUM_IN_##ND(R, c));                    \
+                   " " TCNUM_MMA_REGISTERS(ND, NA, NB) ";"                                              \
+                   : TCNUM_ASM_OUTPUTS(R, ND, d)                                                        \
+                   : TCNUM_MMA_INPUTS(R, ND, NA, NB));                                                  \
     }                                                                                                   \
   };
-
-/// The type of a row without a modifier.
-#define TCNUM_MMA_OP(FIRST, R, ND, NA, NB, M, K, D, A, B, C) \
-  TCNUM_MMA_TYPE(TCNUM_MMA_NAME(M, K, D, A, B, C), "", "", FIRST, R, ND, NA, NB, M, K, D, A, B, C)
 
 /// The row of a type without variants in the table of kernels.
 #define TCNUM_MMA_ROW(NAME, TYPE) {NAME, launch_mma<TYPE>},
 
+/// The type of a row without a modifier, and its row in the table of kernels.
+#define TCNUM_MMA_OP(FIRST, R, ND, NA, NB, M, K, D, A, B, C) \
+  TCNUM_MMA_TYPE(TCNUM_MMA_NAME(M, K, D, A, B, C), "", "", FIRST, R, ND, NA, NB, M, K, D, A, B, C)
 #define TCNUM_MMA_KERNEL(FIRST, R, ND, NA, NB, M, K, D, A, B, C) \
   TCNUM_MMA_ROW("mma.m" #M "n8k" #K TCNUM_MMA_TYPES(D, A, B, C), TCNUM_MMA_NAME(M, K, D, A, B, C))
 
-// The same with .satfinite.
-#define TCNUM_MMA_SATURATING_NAME(M, K, D, A, B, C) mma_m##M##n8k##K##_##D##_##A##_##B##_##C##_satfinite
-#define TCNUM_MMA_SATURATING_OP(FIRST, R, ND, NA, NB, M, K, D, A, B, C) \
-  TCNUM_MMA_TYPE(TCNUM_MMA_SATURATING_NAME(M, K, D, A, B, C), ".satfinite", "", FIRST, R, ND, NA, NB, M, K, D, A, B, C)
-#define TCNUM_MMA_SATURATING_KERNEL(FIRST, R, ND, NA, NB, M, K, D, A, B, C)   \
-  TCNUM_MMA_ROW("mma.m" #M "n8k" #K TCNUM_MMA_TYPES(D, A, B, C) ".satfinite", \
-                TCNUM_MMA_SATURATING_NAME(M, K, D, A, B, C))
+/// The same with a modifier, which PTX spells before the types.
+#define TCNUM_MMA_MODIFIED_NAME(MODIFIER, M, K, D, A, B, C) mma_m##M##n8k##K##_##D##_##A##_##B##_##C##_##MODIFIER
+#define TCNUM_MMA_MODIFIED_OP(MODIFIER, FIRST, R, ND, NA, NB, M, K, D, A, B, C)                                      \
+  TCNUM_MMA_TYPE(TCNUM_MMA_MODIFIED_NAME(MODIFIER, M, K, D, A, B, C), "." #MODIFIER, "", FIRST, R, ND, NA, NB, M, K, \
+                 D, A, B, C)
+#define TCNUM_MMA_MODIFIED_KERNEL(MODIFIER, FIRST, R, ND, NA, NB, M, K, D, A, B, C) \
+  TCNUM_MMA_ROW("mma.m" #M "n8k" #K TCNUM_MMA_TYPES(D, A, B, C) "." #MODIFIER,      \
+                TCNUM_MMA_MODIFIED_NAME(MODIFIER, M, K, D, A, B, C))
+#define TCNUM_MMA_SATURATING_OP(...) TCNUM_MMA_MODIFIED_OP(satfinite, __VA_ARGS__)
+#define TCNUM_MMA_SATURATING_KERNEL(...) TCNUM_MMA_MODIFIED_KERNEL(satfinite, __VA_ARGS__)

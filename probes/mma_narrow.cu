@@ -6,14 +6,6 @@ namespace tcnum {
 
 // clang-format off
 // Registers of D, and its type.
-#define TCNUM_NARROW_PAIRS(X, ND, D)                                                          \
-  X(ND, D, e4m3, e3m2) X(ND, D, e4m3, e2m3) X(ND, D, e4m3, e2m1)                              \
-  X(ND, D, e5m2, e3m2) X(ND, D, e5m2, e2m3) X(ND, D, e5m2, e2m1)                              \
-  X(ND, D, e3m2, e4m3) X(ND, D, e3m2, e5m2) X(ND, D, e3m2, e3m2) X(ND, D, e3m2, e2m3) X(ND, D, e3m2, e2m1) \
-  X(ND, D, e2m3, e4m3) X(ND, D, e2m3, e5m2) X(ND, D, e2m3, e3m2) X(ND, D, e2m3, e2m3) X(ND, D, e2m3, e2m1) \
-  X(ND, D, e2m1, e4m3) X(ND, D, e2m1, e5m2) X(ND, D, e2m1, e3m2) X(ND, D, e2m1, e2m3) X(ND, D, e2m1, e2m1)
-#define TCNUM_FP8_PAIRS(X, ND, D) X(ND, D, e4m3, e4m3) X(ND, D, e4m3, e5m2) X(ND, D, e5m2, e4m3) X(ND, D, e5m2, e5m2)
-
 #define TCNUM_DENSE_ROWS(X) TCNUM_NARROW_PAIRS(X, 4, f32) TCNUM_NARROW_PAIRS(X, 2, f16)
 #define TCNUM_SPARSE_ROWS(X) TCNUM_DENSE_ROWS(X) TCNUM_FP8_PAIRS(X, 2, f16)
 

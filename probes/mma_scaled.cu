@@ -15,28 +15,14 @@ consteval ScaleKind kind_spelled(std::string_view ptx) {
 }  // namespace
 
 // clang-format off
-#define TCNUM_F8F6F4(X, KIND, TIMES, SCALE, K, NB)                                                                  \
-  X(KIND, TIMES, SCALE, K, NB, e4m3, e4m3) X(KIND, TIMES, SCALE, K, NB, e4m3, e5m2)                                 \
-  X(KIND, TIMES, SCALE, K, NB, e4m3, e3m2) X(KIND, TIMES, SCALE, K, NB, e4m3, e2m3)                                 \
-  X(KIND, TIMES, SCALE, K, NB, e4m3, e2m1) X(KIND, TIMES, SCALE, K, NB, e5m2, e4m3)                                 \
-  X(KIND, TIMES, SCALE, K, NB, e5m2, e5m2) X(KIND, TIMES, SCALE, K, NB, e5m2, e3m2)                                 \
-  X(KIND, TIMES, SCALE, K, NB, e5m2, e2m3) X(KIND, TIMES, SCALE, K, NB, e5m2, e2m1)                                 \
-  X(KIND, TIMES, SCALE, K, NB, e3m2, e4m3) X(KIND, TIMES, SCALE, K, NB, e3m2, e5m2)                                 \
-  X(KIND, TIMES, SCALE, K, NB, e3m2, e3m2) X(KIND, TIMES, SCALE, K, NB, e3m2, e2m3)                                 \
-  X(KIND, TIMES, SCALE, K, NB, e3m2, e2m1) X(KIND, TIMES, SCALE, K, NB, e2m3, e4m3)                                 \
-  X(KIND, TIMES, SCALE, K, NB, e2m3, e5m2) X(KIND, TIMES, SCALE, K, NB, e2m3, e3m2)                                 \
-  X(KIND, TIMES, SCALE, K, NB, e2m3, e2m3) X(KIND, TIMES, SCALE, K, NB, e2m3, e2m1)                                 \
-  X(KIND, TIMES, SCALE, K, NB, e2m1, e4m3) X(KIND, TIMES, SCALE, K, NB, e2m1, e5m2)                                 \
-  X(KIND, TIMES, SCALE, K, NB, e2m1, e3m2) X(KIND, TIMES, SCALE, K, NB, e2m1, e2m3)                                 \
-  X(KIND, TIMES, SCALE, K, NB, e2m1, e2m1)
 // The kind, how many scales there are, their format, K, registers of B, and the formats of A and B.
 #define TCNUM_DENSE_ROWS(X)                                                                                         \
-  TCNUM_F8F6F4(X, mxf8f6f4, 1, ue8m0, 32, 2)                                                                        \
+  TCNUM_ANY_PAIRS(X, mxf8f6f4, 1, ue8m0, 32, 2)                                                                     \
   X(mxf4, 2, ue8m0, 64, 2, e2m1, e2m1)                                                                              \
   X(mxf4nvf4, 2, ue8m0, 64, 2, e2m1, e2m1)                                                                          \
   X(mxf4nvf4, 4, ue4m3, 64, 2, e2m1, e2m1)
 #define TCNUM_SPARSE_ROWS(X)                                                                                        \
-  TCNUM_F8F6F4(X, mxf8f6f4, 1, ue8m0, 64, 4)                                                                        \
+  TCNUM_ANY_PAIRS(X, mxf8f6f4, 1, ue8m0, 64, 4)                                                                     \
   X(mxf4, 2, ue8m0, 128, 4, e2m1, e2m1)                                                                             \
   X(mxf4nvf4, 2, ue8m0, 128, 4, e2m1, e2m1)                                                                         \
   X(mxf4nvf4, 4, ue4m3, 128, 4, e2m1, e2m1)
@@ -64,8 +50,8 @@ consteval ScaleKind kind_spelled(std::string_view ptx) {
       asm volatile("mma" TCNUM_SP_##NB ".sync.aligned.m16n8k" #K ".row.col.kind::" #KIND                          \
                    ".block_scale.scale_vec::" #TIMES "X.f32." #A "." #B ".f32." #SCALE                            \
                    " " TCNUM_SCALED_REGISTERS_##NB                                                                \
-                   : TCNUM_OUT_4("r", d)                                                                          \
-                   : TCNUM_IN_4("r", a), TCNUM_IN_##NB("r", b), TCNUM_IN_4("r", c), TCNUM_METADATA_##NB           \
+                   : TCNUM_ASM_OUTPUTS("r", 4, d)                                                                 \
+                   : TCNUM_MMA_INPUTS("r", 4, 4, NB), TCNUM_METADATA_##NB                                         \
                      "r"(a_scales), "n"(kByte), "n"(kAThread), "r"(b_scales), "n"(kByte), "n"(kBThread));         \
     }                                                                                                             \
   };

@@ -8,9 +8,6 @@ namespace tcnum {
 #define TCNUM_WMMA_FP16_OP(FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C)                                              \
   TCNUM_WMMA_TYPE(TCNUM_WMMA_NAME(M, N, K, D, A, B, C), TCNUM_WMMA_ACCUMULATOR_TYPES, "", FIRST, R, ND, NA, NB, NC, M, \
                   N, K, D, A, B, C)
-#define TCNUM_WMMA_OP(FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C)                                                   \
-  TCNUM_WMMA_TYPE(TCNUM_WMMA_NAME(M, N, K, D, A, B, C), TCNUM_WMMA_TYPES, "", FIRST, R, ND, NA, NB, NC, M, N, K, D, A, \
-                  B, C)
 
 // clang-format off
 #define TCNUM_FP16_SHAPE(X, M, N)                                \

@@ -5,9 +5,6 @@
 
 namespace tcnum {
 
-#define TCNUM_WMMA_OP(FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C)                                                   \
-  TCNUM_WMMA_TYPE(TCNUM_WMMA_NAME(M, N, K, D, A, B, C), TCNUM_WMMA_TYPES, "", FIRST, R, ND, NA, NB, NC, M, N, K, D, A, \
-                  B, C)
 #define TCNUM_WMMA_SATURATING_OP(FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C)                                      \
   TCNUM_WMMA_TYPE(TCNUM_WMMA_SATURATING_NAME(M, N, K, D, A, B, C), TCNUM_WMMA_TYPES, ".satfinite", FIRST, R, ND, NA, \
                   NB, NC, M, N, K, D, A, B, C)

@@ -228,6 +228,11 @@ std::span<const std::string_view> wmma_variants_of() {
   }                                                                                                              \
   TCNUM_WMMA_END(TYPES(D, A, B, C) AFTER, "", R, ND, NA, NB, NC, M, N, K, D, A, B, C)
 
+/// One without a modifier.
+#define TCNUM_WMMA_OP(FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C)                                                   \
+  TCNUM_WMMA_TYPE(TCNUM_WMMA_NAME(M, N, K, D, A, B, C), TCNUM_WMMA_TYPES, "", FIRST, R, ND, NA, NB, NC, M, N, K, D, A, \
+                  B, C)
+
 /// One whose operands are narrower than a byte, spelled with OPERATION after "wmma.mma".
 #define TCNUM_WMMA_ROW_COL_TYPE(TYPE, OPERATION, AFTER, FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C)                 \
   TCNUM_WMMA_BEGIN(TYPE, FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C)                                                \

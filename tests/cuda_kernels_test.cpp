@@ -50,7 +50,9 @@ struct Subject {
   bool three_apart = false;
 
   Datapath datapath() const {
-    Datapath datapath = catalogue(ArchId::sm_90, *find_instruction(instruction)).at(0).datapath;
+    const Instruction& in = *find_instruction(instruction);
+    const ArchId arch = in.archs.contains(ArchId::sm_90) ? ArchId::sm_90 : ArchId::sm_120;
+    Datapath datapath = catalogue(arch, in).at(0).datapath;
     if (!three_apart) return datapath;
     constexpr int kApart = 3;
     std::vector<Node>& nodes = datapath.tree.nodes;
@@ -158,12 +160,13 @@ std::string test_name(const testing::TestParamInfo<Subject>& info) {
 }
 
 /// Each kind of datapath that a kernel evaluates, each width of codes, and tiles of all shapes.
-INSTANTIATE_TEST_SUITE_P(Hopper, CudaKernels,
+INSTANTIATE_TEST_SUITE_P(Instructions, CudaKernels,
                          testing::Values(Subject{"mma.m16n8k16.f32.f16.f16.f32"},       // one sum
                                          Subject{"mma.m16n8k16.f16.f16.f16.f16"},       // rounded to fp16
                                          Subject{"mma.m16n8k8.f32.tf32.tf32.f32"},      // 32-bit operands
                                          Subject{"mma.m16n8k32.f32.e4m3.e5m2.f32"},     // products in twos, three sums
                                          Subject{"mma.m16n8k16.f16.e5m2.e4m3.f16"},     // and in fp16
+                                         Subject{"mma.m16n8k32.f32.e3m2.e2m1.f32"},     // codes of six bits and of four
                                          Subject{"wmma.m16n16k8.f32.tf32.tf32.f32"},    // two sums in a chain
                                          Subject{"wgmma.m64n24k32.f32.e4m3.e4m3"},      // 72 columns
                                          Subject{"mma.sp.m16n8k16.f32.tf32.tf32.f32"},  // sparse, in groups of 2

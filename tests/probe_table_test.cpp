@@ -58,11 +58,7 @@ TEST(ProbeTable, EveryTcgen05ThatIsDescribedHasAKernelAtAnyShape) {
 
 TEST(ProbeTable, NothingElseIsThere) {
   std::set<std::string, std::less<>> seen;
-  for (const auto& table :
-       {mma_half_kernels(), mma_fp8_kernels(), mma_fp64_kernels(), mma_int8_kernels(), mma_int4_kernels(),
-        mma_b1_kernels(), mma_volta_kernels(), mma_narrow_kernels(), mma_scaled_kernels(), mma_sparse_half_kernels(),
-        mma_sparse_fp8_kernels(), mma_sparse_int8_kernels(), mma_sparse_int4_kernels(), wmma_half_kernels(),
-        wmma_fp64_kernels(), wmma_int8_kernels(), wmma_sub_byte_kernels()}) {
+  for (const auto& table : kernel_tables()) {
     for (const Kernel& kernel : table) {
       EXPECT_NE(find_instruction(kernel.instruction), nullptr) << kernel.instruction;
       EXPECT_TRUE(seen.emplace(kernel.instruction).second) << kernel.instruction << " twice";
