@@ -253,24 +253,6 @@ Datapath build(const CutSumOntoC& sums, const Instruction& in) {
 
 // --- In full ----------------------------------------------------------------------------------------------------
 
-/// So many times the datapath, the result of one being c of the next.
-Datapath chained(const Datapath& step, int times) {
-  Datapath chain = step;
-  chain.tree = {step.tree.k * times, {}};
-  const int nodes = static_cast<int>(step.tree.nodes.size());
-  for (int i = 0; i < times; ++i) {
-    for (Node node : step.tree.nodes) {
-      for (Term& term : node.terms) {
-        if (term.kind == Term::Kind::product) term.index += i * step.tree.k;
-        if (term.kind == Term::Kind::node) term.index += i * nodes;
-        if (term.kind == Term::Kind::accumulator && i > 0) term = {Term::Kind::node, i * nodes - 1};
-      }
-      chain.tree.nodes.push_back(std::move(node));
-    }
-  }
-  return chain;
-}
-
 Datapath build(const FullDescription& full, const Instruction& in) {
   const auto found = std::ranges::find(compiled_descriptions(), full.name, &CompiledDescription::name);
   if (found == compiled_descriptions().end()) refuse(in, fmt::format("no description is called {}", full.name));
@@ -281,10 +263,30 @@ Datapath build(const FullDescription& full, const Instruction& in) {
   datapath.numerics.a.format = in.a;
   datapath.numerics.b.format = in.b;
   datapath.numerics.c.format = in.c;
-  return chained(datapath, in.products() / k);
+  datapath.tree = chained(datapath.tree, in.products() / k);
+  return datapath;
 }
 
 }  // namespace
+
+Tree chained(const Tree& tree, int times) {
+  Tree chain{tree.k * times, {}};
+  const auto size = static_cast<int>(tree.nodes.size());
+  for (int i = 0; i < times; ++i) {
+    for (Node node : tree.nodes) {
+      for (Term& term : node.terms) {
+        if (term.kind == Term::Kind::product)
+          term.index += i * tree.k;
+        else if (term.kind == Term::Kind::node)
+          term.index += i * size;
+        else if (i > 0)
+          term = {Term::Kind::node, i * size - 1};
+      }
+      chain.nodes.push_back(std::move(node));
+    }
+  }
+  return chain;
+}
 
 Datapath build(const Description& description, const Instruction& instruction) {
   return std::visit([&](const auto& each) { return build(each, instruction); }, description);

@@ -80,6 +80,9 @@ using Description = std::variant<BlockSums, CutSumOntoC, FullDescription>;
 /// Throws std::logic_error, which names the instruction, if the description is not of such instructions.
 Datapath build(const Description& description, const Instruction& instruction);
 
+/// The tree of so many evaluations one after the other, each with the one before's result for its c.
+Tree chained(const Tree& tree, int times);
+
 /// The files of docs/datapaths/.
 struct CompiledDescription {
   std::string_view name, json;

@@ -9,52 +9,31 @@ namespace {
 
 using enum StatedProperty;
 
-constexpr std::string_view kFp8 = "wgmma.m64n8k32.f32.e4m3.e4m3";  // what either work computes with
-constexpr std::string_view kReport = "DeepSeek-V3";
-constexpr std::string_view kReportOrigin = "DeepSeek-AI, DeepSeek-V3 Technical Report (arXiv 2412.19437v2)";
-constexpr std::string_view kInsights = "Zhao et al.";
-constexpr std::string_view kInsightsOrigin = "Zhao et al., Insights into DeepSeek-V3 (ISCA 2025, arXiv 2505.09343)";
+/// Of the instruction that either work computes with.
+constexpr Statement report(std::string_view says, StatedValue read_as) {
+  return {ArchId::sm_90,   "wgmma.m64n8k32.f32.e4m3.e4m3",
+          "DeepSeek-V3",   "DeepSeek-AI, DeepSeek-V3 Technical Report (arXiv 2412.19437v2)",
+          "section 3.5.2", says,
+          read_as};
+}
+constexpr Statement insights(std::string_view says, StatedValue read_as) {
+  Statement statement = report(says, read_as);
+  statement.work = "Zhao et al.";
+  statement.origin = "Zhao et al., Insights into DeepSeek-V3 (ISCA 2025, arXiv 2505.09343)";
+  statement.where = "section 3.1.1";
+  return statement;
+}
 
 // The leading bit is one of the report's 14 bits; the later work counts 13 below it.
 constexpr auto kStatements = std::to_array<Statement>({
-    {ArchId::sm_90, kFp8, kReport, kReportOrigin, "section 3.5.2", "aligning 32 mantissa products", {block_k, 32}},
-    {ArchId::sm_90, kFp8, kReport, kReportOrigin, "section 3.5.2", "the highest 14 bits of each", {fraction_bits, 13}},
-    {ArchId::sm_90,
-     kFp8,
-     kReport,
-     kReportOrigin,
-     "section 3.5.2",
-     "truncates bits exceeding this range",
-     {align_rounding, Rounding::toward_zero}},
-    {ArchId::sm_90,
-     kFp8,
-     kReport,
-     kReportOrigin,
-     "section 3.5.2",
-     "accumulation […] employs 14-bit precision",
-     {output_fraction_bits, 13}},
-    {ArchId::sm_90, kFp8, kInsights, kInsightsOrigin, "section 3.1.1", "aligning 32 mantissa products", {block_k, 32}},
-    {ArchId::sm_90,
-     kFp8,
-     kInsights,
-     kInsightsOrigin,
-     "section 3.1.1",
-     "their highest 13 fraction bits",
-     {fraction_bits, 13}},
-    {ArchId::sm_90,
-     kFp8,
-     kInsights,
-     kInsightsOrigin,
-     "section 3.1.1",
-     "truncates bits exceeding this range",
-     {align_rounding, Rounding::toward_zero}},
-    {ArchId::sm_90,
-     kFp8,
-     kInsights,
-     kInsightsOrigin,
-     "section 3.1.1",
-     "FP22 registers ([…] 13 mantissa bits)",
-     {output_fraction_bits, 13}},
+    report("aligning 32 mantissa products", {block_k, 32}),
+    report("the highest 14 bits of each", {fraction_bits, 13}),
+    report("truncates bits exceeding this range", {align_rounding, Rounding::toward_zero}),
+    report("accumulation […] employs 14-bit precision", {output_fraction_bits, 13}),
+    insights("aligning 32 mantissa products", {block_k, 32}),
+    insights("their highest 13 fraction bits", {fraction_bits, 13}),
+    insights("truncates bits exceeding this range", {align_rounding, Rounding::toward_zero}),
+    insights("FP22 registers ([…] 13 mantissa bits)", {output_fraction_bits, 13}),
 });
 
 /// The tree of a chain: each node has c or the node before, and the next so many products.
@@ -80,10 +59,7 @@ std::optional<int> block_of(const Tree& tree) {
   return block_k;
 }
 
-Unit& unit_of(Datapath& datapath) {
-  return datapath.numerics.units[static_cast<std::size_t>(datapath.tree.nodes.front().unit)];
-}
-const Unit& unit_of(const Datapath& datapath) {
+auto& unit_of(auto& datapath) {
   return datapath.numerics.units[static_cast<std::size_t>(datapath.tree.nodes.front().unit)];
 }
 
