@@ -13,6 +13,7 @@
 #include <string>
 
 #include "recorded_products.hpp"
+#include "refusal.hpp"
 #include "seed_of_run.hpp"
 #include "src/files/json_fields.hpp"
 #include "src/gemm/operands.hpp"
@@ -309,15 +310,10 @@ TEST(CublasLtPlans, GiveWhatOptionsSay) {
 
 /// What was expected in place of a configuration; empty if there is a plan for it.
 std::string expected_instead_of(const CublasLtConfiguration& configuration) {
-  try {
-    (void)cublaslt_plan(configuration);
-  } catch (const InputError& error) {
-    constexpr std::string_view kBefore = ": no plan is known; expected ";
-    const std::string text = error.what();
-    const std::size_t at = text.find(kBefore);
-    return at == std::string::npos ? text : text.substr(at + kBefore.size());
-  }
-  return "";
+  constexpr std::string_view kBefore = ": no plan is known; expected ";
+  const std::string text = refusal([&] { return cublaslt_plan(configuration); });
+  const std::size_t at = text.find(kBefore);
+  return at == std::string::npos ? text : text.substr(at + kBefore.size());
 }
 
 TEST(CublasLtPlans, AreDeclinedWhereNobodyKnows) {

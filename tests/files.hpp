@@ -1,4 +1,4 @@
-// Files in tests: a folder of their own, safetensors made without the code under test, and what is refused.
+// Files in tests: a folder of their own, and safetensors made without the code under test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "tcnum/error.hpp"
+#include "refusal.hpp"
 
 namespace tcnum {
 
@@ -56,17 +56,6 @@ class Files : public testing::Test {
 inline std::string contents(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// What an attempt is refused with; empty if it is not.
-template <class Attempt>
-std::string refusal(const Attempt& attempt) {
-  try {
-    attempt();
-    return "";
-  } catch (const InputError& error) {
-    return error.what();
-  }
 }
 
 /// One line that begins with the file and has all that is expected.

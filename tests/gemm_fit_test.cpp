@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "labels.hpp"
+#include "refusal.hpp"
 #include "seed_of_run.hpp"
 #include "src/gemm/operands.hpp"
 #include "src/gemm/plan_space.hpp"
@@ -143,8 +144,8 @@ std::vector<Planted> all_planted() {
   return all;
 }
 
-/// A quarter, as all of them take minutes: the seed says which. One quarter is asked for products, and of another quarter one
-/// product is taken.
+/// A quarter, as all of them take minutes: the seed says which. One quarter is asked for products, and of another
+/// quarter one product is taken.
 std::vector<Planted> planted(std::size_t quarter) { return test::those_of_run(all_planted(), 4, quarter); }
 
 TEST(GemmFit, FindsPlansThatArePlanted) {
@@ -305,14 +306,6 @@ TEST(GemmFit, NoTwoPlansOfTheSpaceAreTheSame) {
 
 TEST(GemmFit, SaysWhatIsWrong) {
   const Matrix a(FormatId::fp16, 4, 8), b(FormatId::fp16, 8, 5), d(FormatId::fp16, 4, 4), bytes(FormatId::u8, 8, 5);
-  const auto refusal = [](const auto& call) -> std::string {
-    try {
-      call();
-    } catch (const InputError& e) {
-      return e.what();
-    }
-    return "taken";
-  };
   EXPECT_EQ(refusal([&] { fit_gemm("sm_90", a, b, d); }),
             "gemm: C is 4 × 4; expected 4 × 5, as A (4 × 8) and B (8 × 5) make it");
   EXPECT_EQ(refusal([&] { fit_gemm("sm_91", a, b, Matrix(FormatId::fp16, 4, 5)); }).substr(0, 30),

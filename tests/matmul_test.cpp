@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "refusal.hpp"
 #include "src/gemm/performer.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/exact.hpp"
@@ -260,33 +261,22 @@ TEST(Matmul, ScalesBlocks) {
   }
 }
 
-/// What the error says; empty if there was none.
-template <class Call>
-std::string complaint(const Call& call) {
-  try {
-    call();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST(Matmul, WrongInputIsNamed) {
   const Matrix a(FormatId::fp16, 2, 3), b(FormatId::fp16, 3, 4);
   const MatmulOptions good = {.arch = "sm_90", .instruction = "mma.m16n8k16.f32.f16.f16.f32"};
   const Datapath datapath = catalogue(ArchId::sm_90, *find_instruction(good.instruction)).at(0).datapath;
   const auto multiply = [&](const MatrixView& x, const MatrixView& y, const MatmulOptions& options) {
-    return complaint([&] { matmul(x, y, options); });
+    return refusal([&] { matmul(x, y, options); });
   };
   EXPECT_EQ(multiply(a, b, good), "");
   EXPECT_EQ(multiply(a, a, good), "matmul: B is 2 × 3; expected 3 rows, as many as A (2 × 3) has columns");
-  EXPECT_EQ(complaint([&] { matmul(a, b, Matrix(FormatId::fp32, 4, 2), good); }),
+  EXPECT_EQ(refusal([&] { matmul(a, b, Matrix(FormatId::fp32, 4, 2), good); }),
             "matmul: C is 4 × 2; expected 2 × 4, as A (2 × 3) and B (3 × 4) make it");
   EXPECT_EQ(multiply(Matrix(FormatId::fp16, 2, 0), Matrix(FormatId::fp16, 0, 4), good),
             "matmul: A is 2 × 0; expected at least 1 × 1");
   EXPECT_EQ(multiply(Matrix(FormatId::bf16, 2, 3), b, good),
             "matmul: A is of bf16; expected fp16, as mma.m16n8k16.f32.f16.f16.f32 has it");
-  EXPECT_EQ(complaint([&] { matmul(a, b, Matrix(FormatId::fp16, 2, 4), good); }),
+  EXPECT_EQ(refusal([&] { matmul(a, b, Matrix(FormatId::fp16, 2, 4), good); }),
             "matmul: C is of fp16; expected fp32, as mma.m16n8k16.f32.f16.f16.f32 has it");
 
   EXPECT_TRUE(multiply(a, b, {}).starts_with("matmul: arch is missing; expected one of sm_70")) << multiply(a, b, {});
@@ -298,10 +288,9 @@ TEST(Matmul, WrongInputIsNamed) {
             "shows");
   EXPECT_EQ(multiply(a, b, {.arch = "sm_90", .instruction = "mma.sp.m16n8k32.f32.f16.f16.f32"}),
             "matmul: instruction mma.sp.m16n8k32.f32.f16.f16.f32 is sparse; expected one with a dense A");
-  EXPECT_TRUE(
-      multiply(a, b, {.arch = "sm_90", .instruction = good.instruction, .account = "nobody"})
-          .starts_with("matmul: account nobody of mma.m16n8k16.f32.f16.f16.f32 is unknown; expected one of: "
-                       "fitted"));
+  EXPECT_TRUE(multiply(a, b, {.arch = "sm_90", .instruction = good.instruction, .account = "nobody"})
+                  .starts_with("matmul: account nobody of mma.m16n8k16.f32.f16.f16.f32 is unknown; expected one of: "
+                               "fitted"));
   EXPECT_EQ(
       multiply(Matrix(FormatId::fp64, 1, 1), Matrix(FormatId::fp16, 1, 1), {.arch = "sm_90"}),
       "sm_90: no instruction takes fp64 and fp16; expected formats that `tcnum list --arch sm_90` shows together");
@@ -355,18 +344,16 @@ TEST(Matrix, OfEveryFormatComesBackFromItsNumbers) {
 
 TEST(Matrix, WrongInputIsNamed) {
   const std::vector<float> three(3, 1.0f);
-  EXPECT_EQ(complaint([&] { Matrix::from(three, 2, 2, "fp16"); }), "matrix: 3 numbers; expected 4, as 2 × 2 has");
-  EXPECT_TRUE(complaint([&] {
+  EXPECT_EQ(refusal([&] { Matrix::from(three, 2, 2, "fp16"); }), "matrix: 3 numbers; expected 4, as 2 × 2 has");
+  EXPECT_TRUE(refusal([&] {
                 Matrix::from(three, 1, 3, "half");
               }).starts_with("matrix: format half is unknown; expected one of fp64, fp32"));
-  EXPECT_EQ(complaint([] { Matrix::from(std::vector<float>{NAN}, 1, 1, "s8"); }),
+  EXPECT_EQ(refusal([] { Matrix::from(std::vector<float>{NAN}, 1, 1, "s8"); }),
             "matrix: a number is NaN; expected a format that has one, which s8 has not");
   const std::vector<std::uint32_t> words(4);
-  EXPECT_EQ(complaint([&] { MatrixView(words, 2, 2, "fp16"); }),
-            "matrix: codes of 4 bytes; expected 2, as fp16 has");
-  EXPECT_EQ(complaint([&] { MatrixView(words, 2, 3, "fp32"); }),
-            "matrix: 16 bytes; expected 24, as 2 × 3 of fp32 has");
-  EXPECT_TRUE(complaint([] {
+  EXPECT_EQ(refusal([&] { MatrixView(words, 2, 2, "fp16"); }), "matrix: codes of 4 bytes; expected 2, as fp16 has");
+  EXPECT_EQ(refusal([&] { MatrixView(words, 2, 3, "fp32"); }), "matrix: 16 bytes; expected 24, as 2 × 3 of fp32 has");
+  EXPECT_TRUE(refusal([] {
                 Matrix(FormatId::fp64, std::size_t{1} << 40, std::size_t{1} << 40);
               }).ends_with("is more than a memory can hold"));
 }

@@ -21,8 +21,8 @@ constexpr std::size_t kDepth = 512;
 static_assert((std::uint64_t{kDepth} << (2 * kSliceBits)) <= std::uint64_t{1} << std::numeric_limits<double>::digits);
 /// Products of slices, beyond which adding product by product is faster; and the widest lines that scaling to integers
 /// keeps within a double's range.
-constexpr std::size_t kMostProducts = 25, kMostSlices = 40;
-static_assert(kMostSlices * kSliceBits < std::numeric_limits<double>::max_exponent);
+constexpr std::size_t kMostProducts = 25, kMostOfLine = 40;
+static_assert(kMostOfLine * kSliceBits < std::numeric_limits<double>::max_exponent);
 
 /// A chain of fp64 FMAs.
 Datapath fma_chain() {
@@ -46,7 +46,7 @@ int leading_bit(double x) { return std::ilogb(x); }
 int last_bit(double x) { return dyadic_of(x).exponent; }
 
 /// Some of one operand: lines (rows of A, or columns of B) by so many of k.
-struct Stretch {
+struct SlicedLines {
   std::size_t lines = 0, depth = 0;
   std::size_t line_stride = 1, k_stride = 1;
   std::vector<double> numbers;     ///< number (line, k) is at line · line_stride + k · k_stride
@@ -99,8 +99,8 @@ struct Stretch {
 };
 
 /// Numbers of an operand, from a line and a k on; marks the lines that have an infinity or NaN.
-Stretch read(Stretch into, const ScaledOperand& operand, std::size_t first_line, std::size_t first_k,
-             std::vector<bool>& not_finite) {
+SlicedLines read(SlicedLines into, const ScaledOperand& operand, std::size_t first_line, std::size_t first_k,
+                 std::vector<bool>& not_finite) {
   into.numbers.resize(into.lines * into.depth);
   into.lowest.assign(into.lines, std::numeric_limits<int>::max());
   into.above.assign(into.lines, std::numeric_limits<int>::min());
@@ -124,7 +124,7 @@ Stretch read(Stretch into, const ScaledOperand& operand, std::size_t first_line,
 /// Adds to the sums of a block the products of one stretch of k.
 class Adder {
  public:
-  Adder(const MatrixProduct& doubles, const Stretch& a, const Stretch& b, ExactSums& sums)
+  Adder(const MatrixProduct& doubles, const SlicedLines& a, const SlicedLines& b, ExactSums& sums)
       : doubles_(doubles), a_(a), b_(b), sums_(sums) {}
 
   void by_slices() {
@@ -173,7 +173,7 @@ class Adder {
     return d;
   }
   /// Line after line.
-  static std::vector<Dyadic> dyadics(const Stretch& of) {
+  static std::vector<Dyadic> dyadics(const SlicedLines& of) {
     std::vector<Dyadic> found(of.numbers.size());
     of.each(
         [&](std::size_t line, std::size_t k, std::size_t i) { found[line * of.depth + k] = dyadic_of(of.numbers[i]); });
@@ -181,7 +181,7 @@ class Adder {
   }
 
   const MatrixProduct& doubles_;
-  const Stretch &a_, &b_;
+  const SlicedLines &a_, &b_;
   ExactSums& sums_;
 };
 
@@ -204,12 +204,12 @@ ExactSums ExactProduct::sums(const ExactBlock& block) const {
                  std::vector<bool>(n)};
   for (std::size_t k = 0; k < a_.depth(); k += kDepth) {
     const std::size_t depth = std::min(kDepth, a_.depth() - k);
-    const Stretch rows = read({m, depth, depth, 1, {}, {}, {}}, a_, i, k, sums.row_not_finite);
-    const Stretch columns = read({n, depth, 1, n, {}, {}, {}}, b_, j, k, sums.column_not_finite);
+    const SlicedLines rows = read({m, depth, depth, 1, {}, {}, {}}, a_, i, k, sums.row_not_finite);
+    const SlicedLines columns = read({n, depth, 1, n, {}, {}, {}}, b_, j, k, sums.column_not_finite);
     Adder adder(doubles_, rows, columns, sums);
     const std::size_t of_rows = rows.slices(), of_columns = columns.slices();
     const bool is_worth_it = by_ == ExactBy::whichever ? of_rows * of_columns <= kMostProducts : by_ == ExactBy::slices;
-    if (is_worth_it && std::max(of_rows, of_columns) <= kMostSlices)
+    if (is_worth_it && std::max(of_rows, of_columns) <= kMostOfLine)
       adder.by_slices();
     else
       adder.by_words();

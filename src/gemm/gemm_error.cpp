@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -22,7 +23,7 @@
 namespace tcnum {
 namespace {
 
-constexpr std::string_view kWhere = "error";
+constexpr std::string_view kOfErrors = "error";
 constexpr std::size_t kBlockRows = 256, kBlockColumns = 256;
 constexpr std::size_t kLargestTerms = 4;
 
@@ -297,20 +298,17 @@ class BlockErrors {
   std::vector<std::uint64_t> difference_;
 };
 
-// --- Reports while elements and blocks are added up: means are sums yet, and measures stand in no order.
+// --- Reports while elements and blocks are added up: the drift is a sum yet, measures stand in no order, and there are
+// --- no means.
 
 void add(ErrorMeasures& to, const Size& size) {
-  for (const auto& [measure, value] : {std::pair{&to.ulps, size.ulps}, std::pair{&to.relative, size.relative}}) {
-    measure->mean += value;
-    measure->ascending.push_back(value);
-  }
+  to.ulps.ascending.push_back(size.ulps);
+  to.relative.ascending.push_back(size.relative);
 }
 void add(ErrorMeasures& to, const ErrorMeasures& more) {
   for (const auto measure : {&ErrorMeasures::ulps, &ErrorMeasures::relative}) {
-    (to.*measure).mean += (more.*measure).mean;
-    (to.*measure)
-        .ascending.insert((to.*measure).ascending.end(), (more.*measure).ascending.begin(),
-                          (more.*measure).ascending.end());
+    const std::vector<double>& values = (more.*measure).ascending;
+    (to.*measure).ascending.insert((to.*measure).ascending.end(), values.begin(), values.end());
   }
 }
 template <class More>
@@ -377,29 +375,18 @@ void add(ErrorReport& to, const ErrorReport& more) {
   if (more.worst) keep_worst(to.worst, *more.worst, &ErrorElement::ulps);
   if (more.worst_relative) keep_worst(to.worst_relative, *more.worst_relative, &ErrorElement::relative);
 }
-/// Calls with each measure of a report.
-template <class With>
-void each_measure(ErrorReport& of, const With& with) {
-  for (ErrorMeasures* measures :
-       {&of.error, of.quantisation ? &*of.quantisation : nullptr, of.arithmetic ? &*of.arithmetic : nullptr}) {
-    if (measures == nullptr) continue;
-    with(measures->ulps);
-    with(measures->relative);
-  }
-}
 void finish_sums(ErrorReport& of) {
   if (of.measured == 0) return;
   const auto count = static_cast<double>(of.measured);
   of.drift_ulps /= count;
-  each_measure(of, [&](ErrorMeasure& measure) {
-    measure.mean /= count;
-    std::ranges::sort(measure.ascending);
-  });
-}
-void return_to_sums(ErrorReport& of) {
-  const auto count = static_cast<double>(of.measured);
-  of.drift_ulps *= count;
-  each_measure(of, [&](ErrorMeasure& measure) { measure.mean *= count; });
+  for (ErrorMeasures* measures :
+       {&of.error, of.quantisation ? &*of.quantisation : nullptr, of.arithmetic ? &*of.arithmetic : nullptr}) {
+    if (measures == nullptr) continue;
+    for (ErrorMeasure* measure : {&measures->ulps, &measures->relative}) {
+      std::ranges::sort(measure->ascending);
+      measure->mean = std::accumulate(measure->ascending.begin(), measure->ascending.end(), 0.0) / count;
+    }
+  }
 }
 
 ErrorReport report_of(const Comparison& comparison, const ExactBlock& block) {
@@ -448,7 +435,7 @@ std::size_t block_of(const LineScales& scales, std::string_view name, std::size_
   const auto parts = [&](std::size_t block) { return (k + block - 1) / block; };
   const std::size_t block = asked == 0 ? std::bit_ceil(parts(scales.blocks())) : asked;
   if (parts(block) == scales.blocks()) return block;
-  throw InputError(fmt::format("{}: {} has {} parts of k, which is {}; expected 1{}", kWhere, name, scales.blocks(), k,
+  throw InputError(fmt::format("{}: {} has {} parts of k, which is {}; expected 1{}", kOfErrors, name, scales.blocks(), k,
                                asked == 0 ? ", or one for every so many products, a power of two"
                                           : fmt::format(", or {}, of {} products each", parts(asked), asked)));
 }
@@ -462,9 +449,9 @@ struct GivenOperand {
     const Format& f = format(matrix.format());
     if (!holds_scales_of(f)) {
       throw InputError(fmt::format("{}: {} is of {}, with scales; expected a format of at most 29 bits of precision",
-                                   kWhere, is_a ? "A" : "B", f.name));
+                                   kOfErrors, is_a ? "A" : "B", f.name));
     }
-    LineScales of_lines = line_scales(*scales, is_a ? ScalesOf::a : ScalesOf::b, numbers.lines(), kWhere);
+    LineScales of_lines = line_scales(*scales, is_a ? ScalesOf::a : ScalesOf::b, numbers.lines(), kOfErrors);
     block = block_of(of_lines, is_a ? "a_scales" : "b_scales", numbers.depth(), asked_block);
     numbers = ScaledOperand(matrix, along, std::move(of_lines), *block);
   }
@@ -474,26 +461,26 @@ struct GivenOperand {
 
 void check_exact(const MatrixView* exact, std::string_view name, const MatrixView& of) {
   if (exact == nullptr || (exact->rows() == of.rows() && exact->columns() == of.columns())) return;
-  throw InputError(fmt::format("{}: {} is {} × {}; expected {} × {}, as the operand is", kWhere, name, exact->rows(),
+  throw InputError(fmt::format("{}: {} is {} × {}; expected {} × {}, as the operand is", kOfErrors, name, exact->rows(),
                                exact->columns(), of.rows(), of.columns()));
 }
 
 void check(const MatrixView& d, const MatrixView& a, const MatrixView& b, const GemmInputs& inputs,
            const ErrorReference& reference) {
   const double beta = inputs.factor_of_c();
-  check_shapes(a, b, beta == 0 ? nullptr : inputs.c, kWhere);
+  check_shapes(a, b, beta == 0 ? nullptr : inputs.c, kOfErrors);
   if (d.rows() != a.rows() || d.columns() != b.columns()) {
     throw InputError(
-        fmt::format("{}: D is {} × {}; expected {} × {}", kWhere, d.rows(), d.columns(), a.rows(), b.columns()));
+        fmt::format("{}: D is {} × {}; expected {} × {}", kOfErrors, d.rows(), d.columns(), a.rows(), b.columns()));
   }
   check_exact(reference.exact_a, "exact_a", a);
   check_exact(reference.exact_b, "exact_b", b);
-  if (inputs.bias != nullptr) check_bias(*inputs.bias, d.rows(), d.columns(), kWhere);
+  if (inputs.bias != nullptr) check_bias(*inputs.bias, d.rows(), d.columns(), kOfErrors);
   if (beta != 0 && inputs.c == nullptr)
-    throw InputError(fmt::format("{}: beta is {} and there is no C; expected a C, or a beta of 0", kWhere, beta));
+    throw InputError(fmt::format("{}: beta is {} and there is no C; expected a C, or a beta of 0", kOfErrors, beta));
   for (const auto& [name, factor] : {std::pair{"alpha", inputs.alpha}, std::pair{"beta", beta}}) {
     if (!std::isfinite(factor))
-      throw InputError(fmt::format("{}: {} is {}; expected a finite number", kWhere, name, factor));
+      throw InputError(fmt::format("{}: {} is {}; expected a finite number", kOfErrors, name, factor));
   }
 }
 
@@ -510,8 +497,7 @@ void ErrorReport::add(const ErrorReport& other, std::size_t batch) {
   for (auto* const worst : {&more.worst, &more.worst_relative}) {
     if (*worst) (*worst)->batch = batch;
   }
-  return_to_sums(*this);
-  return_to_sums(more);
+  for (ErrorReport* each : {this, &more}) each->drift_ulps *= static_cast<double>(each->measured);
   tcnum::add(*this, more);
   finish_sums(*this);
   a = other.a;

@@ -20,8 +20,6 @@ namespace {
 
 constexpr std::string_view kWhere = "matmul";
 
-std::string_view name_of(FormatId id) { return format(id).name; }
-
 /// Of the instructions that take the formats and have a datapath in the catalogue, the one to prefer.
 const Instruction& fitting_instruction(FormatId a, FormatId b, const MatrixView* c, std::size_t k, ArchId id) {
   const Instruction* best = nullptr;

@@ -9,11 +9,6 @@
 #include "tcnum/error.hpp"
 
 namespace tcnum {
-namespace {
-
-std::string_view name_of(FormatId id) { return format(id).name; }
-
-}  // namespace
 
 ArchId named_arch(std::string_view text, std::string_view where) {
   if (const auto id = find_arch(text)) return *id;

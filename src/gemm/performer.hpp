@@ -34,6 +34,8 @@ constexpr bool can_be(FormatId matrix, FormatId operand) {
   return matrix == operand || (matrix == FormatId::fp32 && operand == FormatId::tf32);
 }
 
+inline std::string_view name_of(FormatId id) { return format(id).name; }
+
 // What people name. Each throws InputError that says what is expected; `where` is what it begins with.
 
 ArchId named_arch(std::string_view text, std::string_view where);

@@ -104,7 +104,9 @@ void check_multiple(std::string_view where, std::string_view field, std::size_t 
 
 void check_split(const GemmPlan& plan, const Performer& performer, const std::string& where) {
   const SplitK& split = *plan.split_k;
-  if (split.chunk == 0 && split.count == 0) fail(where, "split_k.chunk", "0; expected 1 or more");
+  if (split.chunk == 0 && split.count == 0) {
+    fail(where, "split_k.chunk", "0; expected how much of k a part takes, or count, which is how many parts there are");
+  }
   if (split.chunk != 0 && split.count != 0)
     fail(where, "split_k.chunk", "stands beside count; expected one of the two");
   if (split.count == 1) fail(where, "split_k.count", "1; expected 2 or more");
@@ -112,8 +114,7 @@ void check_split(const GemmPlan& plan, const Performer& performer, const std::st
   if (split.turns != 0 && split.chunk == 0)
     fail(where, "split_k.turns", "stands beside count; expected chunk, which is what a part takes at a time");
   if (split.rest == Rest::left_out && split.chunk == 0)
-    fail(where, "split_k.rest",
-         "left_out stands beside count; expected chunk, of which parts leave some of k over");
+    fail(where, "split_k.rest", "left_out stands beside count; expected chunk, of which parts leave some of k over");
   if (split.rest == Rest::left_out && split.turns != 0)
     fail(where, "split_k.rest", "left_out stands beside turns; expected one of the two");
   if (split.count != 0 && !plan.k_tile)
@@ -193,8 +194,7 @@ GemmPlan named_plan(std::string_view name, FormatId operands, std::optional<Form
   if (formats.empty()) {
     throw InputError(fmt::format("plan {} is unknown; expected one of {}, or a file", in_quotes(name), names));
   }
-  throw InputError(
-      fmt::format("plan {} takes no operands of {}; expected {}", name, format(operands).name, formats));
+  throw InputError(fmt::format("plan {} takes no operands of {}; expected {}", name, format(operands).name, formats));
 }
 
 Performer performer_of(const GemmPlan& plan, std::string_view where) {
@@ -206,9 +206,8 @@ Performer performer_of(const GemmPlan& plan, std::string_view where) {
   }
   Performer performer = named_performer(named_arch(plan.arch, where), plan.instruction, plan.account, where);
   if (performer.datapath.numerics.scales) {
-    throw InputError(
-        fmt::format("{}: instruction {} has block scales, which plans have not yet; expected one without", where,
-                    performer.name));
+    throw InputError(fmt::format("{}: instruction {} has block scales, which plans have not yet; expected one without",
+                                 where, performer.name));
   }
   return performer;
 }
@@ -219,10 +218,9 @@ void validate(const GemmPlan& plan, std::string_view where_view) {
   const auto& [a, b, c, d] = performer.formats;
   const std::size_t depth = performer.depth();
   if (c != d) {
-    fail(
-        where, "instruction",
-        fmt::format("{} takes {} and gives {}; expected one that can be chained, whose c and d are of one format",
-                    performer.name, format(c).name, format(d).name));
+    fail(where, "instruction",
+         fmt::format("{} takes {} and gives {}; expected one that can be chained, whose c and d are of one format",
+                     performer.name, format(c).name, format(d).name));
   }
   if (d != fp64 && d != s32 && (!format(d).floating || format(d).storage_bits > 32))
     fail(where, "instruction", fmt::format("gives {}; expected fp64, s32, or at most 32 bits", format(d).name));
@@ -234,8 +232,7 @@ void validate(const GemmPlan& plan, std::string_view where_view) {
            fmt::format("expected \"none\", as {} takes {} as it is", performer.name, format(operand).name));
     }
   }
-  if (plan.slices < 1 || plan.slices > kMostSlices)
-    fail(where, "slices", fmt::format("expected 1 to {}", kMostSlices));
+  if (plan.slices < 1 || plan.slices > kMostSlices) fail(where, "slices", fmt::format("expected 1 to {}", kMostSlices));
   const auto slices = static_cast<std::size_t>(plan.slices);
   if (slices > 1 && !plan.k_tile)
     fail(where, "k_tile", "is missing; expected the k of a tile, of which each slice takes its share");

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "answered.hpp"
 #include "emu/rank.hpp"
 #include "operands.hpp"
 #include "plan.hpp"
@@ -71,10 +72,6 @@ GemmPlan with_field(ordered_json one, const ordered_json& other, const std::stri
     for (const char* key : kDatapath) take(key);
   }
   return plan_from_json(one, "plan");
-}
-
-bool is_nan(const Format& f, std::uint64_t code) {
-  return f.floating && decode(f, code).number_class == NumberClass::nan;
 }
 
 /// What the matrices are of that both plans multiply: fp32 for tf32, as kernels take it.
@@ -147,12 +144,10 @@ class Search {
       const Matrix x = product(one_, operands);
       Matrix y = product(other_, operands);
       std::uint64_t different = 0;
-      for (std::size_t i = 0; i < x.codes().size(); ++i) {
-        const std::uint64_t d = x.codes()[i], e = y.codes()[i];
-        if (d == e || (is_nan(f, d) && is_nan(f, e))) continue;
+      each_difference(x, y, [&](std::size_t i, std::size_t j) {
         ++different;
-        apart.add(f, d, e);
-      }
+        apart.add(f, x(i, j), y(i, j));
+      });
       at.tried += x.codes().size();
       at.different += different;
       if (different > 0 && (!smallest_ || k < smallest_->k)) smallest_ = {k, std::move(operands), std::move(y)};
@@ -169,13 +164,7 @@ class Search {
   bool decides(const ordered_json& mine, const ordered_json& theirs, const std::string& field) const {
     if (!smallest_) return false;
     try {
-      const Matrix d = product(with_field(mine, theirs, field), smallest_->operands);
-      const Format& f = format(found_.output);
-      for (std::size_t i = 0; i < d.codes().size(); ++i) {
-        const std::uint64_t x = d.codes()[i], y = smallest_->theirs.codes()[i];
-        if (x != y && !(is_nan(f, x) && is_nan(f, y))) return false;
-      }
-      return true;
+      return count_differences(product(with_field(mine, theirs, field), smallest_->operands), smallest_->theirs) == 0;
     } catch (const InputError&) {
       return false;  // the two do not go together
     }
