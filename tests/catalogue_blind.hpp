@@ -1,5 +1,5 @@
 // Blind recovery of what is known: datapaths of the catalogue, hidden behind an oracle. (Those of docs/datapaths are
-// hidden by wide_blind_test and scaled_blind_test.)
+// hidden by blind_test.)
 #pragma once
 
 #include <gtest/gtest.h>

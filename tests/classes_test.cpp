@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <initializer_list>
 #include <random>
 #include <string>
@@ -70,6 +71,13 @@ INSTANTIATE_TEST_SUITE_P(
       return text;
     });
 
+/// Gives a property a value.
+using Setting = std::function<void(const Space&, Choice&)>;
+template <Property P>
+Setting setting(const Value<P>& value) {
+  return [value](const Space& space, Choice& c) { space.put<P>(c, value); };
+}
+
 /// Two choices at the bound of a rule of docs/equivalence.md.
 struct AtABound {
   const char* name;
@@ -101,9 +109,9 @@ TEST_P(ClassBounds, AreWhereInputsTellChoicesApart) {
   if (rare) (void)widen_fully(space);
   const auto choice = [&](const std::vector<Setting>& settings) {
     Choice c{};
-    Space::set(c, Property::structure, space.find_structure(bound.combination, bound.block_k, {}).value());
+    Space::set(c, Property::structure, find_structure(space, bound.combination, bound.block_k));
     for (const auto* some : {&bound.both, &settings}) {
-      for (const Setting& each : *some) space.put(c, each);
+      for (const Setting& each : *some) each(space, c);
     }
     return c;
   };

@@ -1,6 +1,7 @@
 // Datapaths drawn from a space.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <random>
@@ -15,6 +16,15 @@ inline std::optional<int> widen_fully(Space& space) {
   while (space.widen()) {
   }
   return first;
+}
+
+/// The first structure of that kind whose largest block has block_k products, taken in that order; of one block the
+/// order is no matter.
+inline int find_structure(const Space& space, Combination combination, int block_k, ProductOrder order = {}) {
+  const auto found = std::ranges::find_if(space.structures(), [&](const Structure& s) {
+    return s.combination == combination && s.block_k() == block_k && (s.blocks.size() == 1 || s.order == order);
+  });
+  return static_cast<int>(found - space.structures().begin());
 }
 
 /// Every property any of its values, until they go together.

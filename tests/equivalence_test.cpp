@@ -3,12 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include <fstream>
-#include <regex>
-#include <sstream>
-
 #include "draw.hpp"
-#include "src/fit/equivalence.hpp"
 #include "src/fit/separate.hpp"
 #include "src/fit/space.hpp"
 #include "tcnum/instruction.hpp"
@@ -112,7 +107,7 @@ TEST(Space, FloorsShowWhereOnlyTheDatapathWithoutOneUnderflows) {
   // sign.
   const Space space(*find_instruction("mma.m8n8k4.f32.f16.f16.f32"));
   Choice with{};
-  Space::set(with, Property::structure, space.find_structure(Combination::chain, 4, {}).value());
+  Space::set(with, Property::structure, find_structure(space, Combination::chain, 4));
   space.put<Property::fraction_bits>(with, 16);
   space.put<Property::output_fraction_bits>(with, SumWidth::of_its_terms);
   space.put<Property::subnormal_exponent>(with, NormalisedSubnormals::all);
@@ -140,31 +135,6 @@ TEST(Space, HasTheSizeThatItsDescriptionGives) {
     // A single product has no order.
     EXPECT_GT(Space(instruction).size(), instruction.k == 1 ? 1e3 : 1e5) << instruction.name();
   }
-}
-
-/// Rules as docs/equivalence.md has them: numbers and titles, in the order of the page.
-std::vector<std::pair<int, std::string>> rules_of_the_page(const std::string& pattern) {
-  std::stringstream page;
-  page << std::ifstream(std::string(TCNUM_SOURCE_DIR) + "/docs/equivalence.md").rdbuf();
-  const std::string text = page.str();
-  const std::regex rule(pattern);
-  std::vector<std::pair<int, std::string>> found;
-  for (std::sregex_iterator match(text.begin(), text.end(), rule), end; match != end; ++match) {
-    found.emplace_back(std::stoi((*match)[1]), (*match)[2]);
-  }
-  return found;
-}
-
-TEST(Rules, AreTheOnesThatThePageProves) {
-  const auto in_code = [](const std::vector<EquivalenceRule>& rules) {
-    std::vector<std::pair<int, std::string>> found;
-    for (const EquivalenceRule& rule : rules) found.emplace_back(rule.number, rule.title);
-    return found;
-  };
-  EXPECT_EQ(rules_of_the_page("### ([0-9]+)\\. ([^\n]+)"), in_code(floating_rules()));
-  EXPECT_EQ(rules_of_the_page("\\*\\*A([0-9]+)\\. ([^*]+)\\.\\*\\*"), in_code(apart_rules()));
-  EXPECT_EQ(rules_of_the_page("\\*\\*S([0-9]+)\\. ([^*]+)\\.\\*\\*"), in_code(scaled_rules()));
-  EXPECT_EQ(rules_of_the_page("\\*\\*([0-9]+)\\. ([^*]+)\\.\\*\\*"), in_code(integer_rules()));
 }
 
 }  // namespace

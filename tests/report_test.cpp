@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "draw.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 #include "src/report/layout.hpp"
 #include "src/report/problem_text.hpp"
@@ -93,14 +94,14 @@ TEST(Sentence, SaysHowProductsAndCBecomeTheResult) {
   Choice choice{};
   space.put<Property::fraction_bits>(choice, 25);
   Space::set(choice, Property::structure,
-             space.find_structure(Combination::chain, 8, {ProductOrder::Kind::interleaved, 2}).value());
+             find_structure(space, Combination::chain, 8, {ProductOrder::Kind::interleaved, 2}));
   space.put<Property::inner_result>(choice, InnerResult::fp32_nearest_even);
   EXPECT_EQ(
       structure_sentence(space, choice),
       "A chain of two fused sums over interleaved halves of k, each of 8 products and the sum before it, the first "
       "with c: each term is cut toward zero 25 bits below the largest exponent, each sum is rounded to nearest even "
       "to fp32, the last rounded toward zero to fp16.");
-  Space::set(choice, Property::structure, space.find_structure(Combination::adds, 8, {}).value());
+  Space::set(choice, Property::structure, find_structure(space, Combination::adds, 8));
   space.put<Property::add_rounding>(choice, {Rounding::nearest_even, true});
   EXPECT_EQ(structure_sentence(space, choice),
             "Two fused sums of 8 products each in ascending k (F = 25, rounded to nearest even to fp32); the sums are "
@@ -108,7 +109,7 @@ TEST(Sentence, SaysHowProductsAndCBecomeTheResult) {
             "fp16.");
   // What no result tells is not said.
   const std::array<Property, 3> open = {Property::output_rounding, Property::align_rounding, Property::inner_result};
-  Space::set(choice, Property::structure, space.find_structure(Combination::chain, 16, {}).value());
+  Space::set(choice, Property::structure, find_structure(space, Combination::chain, 16));
   EXPECT_EQ(
       structure_sentence(space, choice, open),
       "One fused sum of 16 products and c: each term is cut 25 bits below the largest exponent, the sum is rounded "

@@ -11,9 +11,9 @@
 namespace tcnum {
 namespace {
 
-class Pass {
+class ApartPass {
  public:
-  Pass(const Space& space, const Choice& choice)
+  ApartPass(const Space& space, const Choice& choice)
       : space_(space),
         c_(choice),
         a_(format(space.operand_format(choice))),
@@ -59,47 +59,39 @@ class Pass {
   const bool flushes_inputs_, flushes_outputs_;
 };
 
-struct Rule {
-  int number;
-  std::string_view title;
-  void (Pass::*apply)();
+/// The rules of docs/equivalence.md, numbered from 1 on, in the order in which they are applied.
+constexpr void (ApartPass::*kApartRules[])() = {
+    &ApartPass::products_that_are_not_cut,   &ApartPass::sums_kept_below_the_total,
+    &ApartPass::totals_that_lose_nothing,    &ApartPass::c_that_is_cut_to_nothing,
+    &ApartPass::floors_below_everything,     &ApartPass::exponents_of_subnormals,
+    &ApartPass::results_that_are_never_tiny, &ApartPass::overflow_that_no_product_brings,
 };
-constexpr std::array<Rule, 8> kRules = {{
-    {1, "Products that are not cut", &Pass::products_that_are_not_cut},
-    {2, "Sums kept below the total", &Pass::sums_kept_below_the_total},
-    {3, "Totals that lose nothing", &Pass::totals_that_lose_nothing},
-    {4, "C that is cut to nothing", &Pass::c_that_is_cut_to_nothing},
-    {5, "Floors below everything", &Pass::floors_below_everything},
-    {6, "Exponents of subnormals", &Pass::exponents_of_subnormals},
-    {7, "Results that are never tiny", &Pass::results_that_are_never_tiny},
-    {8, "Overflow that no product brings", &Pass::overflow_that_no_product_brings},
-}};
 
-Choice Pass::apply() {
-  for (const Rule& rule : kRules) (this->*rule.apply)();
+Choice ApartPass::apply() {
+  for (const auto rule : kApartRules) (this->*rule)();
   return c_;
 }
 
 /// With which a product that is not zero is aligned.
-int Pass::least_product_exponent() const {
+int ApartPass::least_product_exponent() const {
   const bool leading = space_.product_exponent(c_) == ProductExponent::normalised ||
                        space_.get<Property::subnormal_exponent>(c_) == NormalisedSubnormals::all;
   return leading && !flushes_inputs_ ? product_bit_ : a_.min_exponent() + b_.min_exponent();
 }
 
 /// Of sums that are zero, by IEEE 754's rule; not of small positive ones that are cut to zero.
-bool Pass::zeros_are_negative_where_rounded_down() const {
+bool ApartPass::zeros_are_negative_where_rounded_down() const {
   return space_.get<Property::zero_sign>(c_) != ZeroSums::positive && space_.output_rounding(c_) == Rounding::down;
 }
 
 /// Whether what a block's sum loses where it is aligned to that exponent or less, the total would lose all the same.
-bool Pass::total_cuts_as_much(int exponent) const {
+bool ApartPass::total_cuts_as_much(int exponent) const {
   return cut() == Rounding::down && total().from == TotalBits::From::leading_bit &&
          !zeros_are_negative_where_rounded_down() && exponent - space_.sum_bits(c_) <= r_.min_exponent() - total().bits;
 }
 
 /// Whether all that is added to c, and c, keep every bit where they are aligned to that exponent or less, and c stays.
-bool Pass::aligning_to_cuts_nothing(int exponent) const {
+bool ApartPass::aligning_to_cuts_nothing(int exponent) const {
   const int lowest = std::min(product_bit_, quantum());
   const bool leading = space_.get<Property::subnormal_exponent>(c_) != NormalisedSubnormals::none;
   const auto dropped = space_.get<Property::c_dropped>(c_);
@@ -109,7 +101,7 @@ bool Pass::aligning_to_cuts_nothing(int exponent) const {
          (!dropped || exponent - *dropped <= (leading ? quantum() : r_.min_exponent()));
 }
 
-void Pass::products_that_are_not_cut() {
+void ApartPass::products_that_are_not_cut() {
   const bool normalised = space_.product_exponent(c_) == ProductExponent::normalised;
   const int enough = a_.max_exponent() + b_.max_exponent() + (normalised ? 1 : 0) - product_bit_;
   if (space_.fraction_bits(c_) < enough) return;
@@ -123,7 +115,7 @@ void Pass::products_that_are_not_cut() {
   reset(Property::align_rounding);
 }
 
-void Pass::sums_kept_below_the_total() {
+void ApartPass::sums_kept_below_the_total() {
   if (cut() != Rounding::down || total().from == TotalBits::From::all) return;
   if (zeros_are_negative_where_rounded_down()) return;
   const bool below_leading = total().from == TotalBits::From::leading_bit;
@@ -138,7 +130,7 @@ void Pass::sums_kept_below_the_total() {
   if (!below_leading && space_.c_bits(c_) > c) space_.put<Property::c_bits>(c_, c);
 }
 
-void Pass::totals_that_lose_nothing() {
+void ApartPass::totals_that_lose_nothing() {
   if (total().from == TotalBits::From::all) return;
   int enough = most_bits();
   if (total().from == TotalBits::From::leading_bit) {
@@ -149,14 +141,14 @@ void Pass::totals_that_lose_nothing() {
   if (total().bits >= enough) reset(Property::total_bits);
 }
 
-void Pass::c_that_is_cut_to_nothing() {
+void ApartPass::c_that_is_cut_to_nothing() {
   const auto& dropped = space_.get<Property::c_dropped>(c_);
   if (!dropped || cut() == Rounding::down) return;
   if (*dropped >= space_.c_bits(c_) + (cut() == Rounding::nearest_even ? 1 : 0)) reset(Property::c_dropped);
 }
 
 /// Whether a floor is below c, and sums without c that it cuts are rounded to zero with it and without.
-bool Pass::floor_acts_on_nothing_that_shows(int floor) const {
+bool ApartPass::floor_acts_on_nothing_that_shows(int floor) const {
   if (floor > r_.min_exponent() || space_.get<Property::subnormal_exponent>(c_) != NormalisedSubnormals::none)
     return false;
   const Rounding rounding = space_.output_rounding(c_);
@@ -179,13 +171,13 @@ bool Pass::floor_acts_on_nothing_that_shows(int floor) const {
   return shorter + room >= std::numeric_limits<std::int64_t>::digits || most <= std::int64_t{1} << (shorter + room);
 }
 
-void Pass::floors_below_everything() {
+void ApartPass::floors_below_everything() {
   if (!varies(Property::zero_exponent)) return;
   const int floor = space_.zero_exponent(c_).value;
   if (aligning_to_cuts_nothing(floor) || floor_acts_on_nothing_that_shows(floor)) reset(Property::zero_exponent);
 }
 
-void Pass::exponents_of_subnormals() {
+void ApartPass::exponents_of_subnormals() {
   const bool products = !flushes_inputs_ && space_.product_exponent(c_) == ProductExponent::sum;
   const auto& dropped = space_.get<Property::c_dropped>(c_);
   // A floor is above what c is aligned with, even if there is nothing else.
@@ -198,7 +190,7 @@ void Pass::exponents_of_subnormals() {
   reset(Property::subnormal_exponent);
 }
 
-void Pass::results_that_are_never_tiny() {
+void ApartPass::results_that_are_never_tiny() {
   const int sum_bit = std::min(product_bit_, least_product_exponent() - space_.c_bits(c_));
   const bool never_tiny = flushes_inputs_ && sum_bit >= r_.min_exponent();
   const int lowest =
@@ -209,7 +201,7 @@ void Pass::results_that_are_never_tiny() {
   if (!totals_vanish && (never_tiny || (!flushes_outputs_ && sum_bit >= quantum()))) reset(Property::underflow_sign);
 }
 
-void Pass::overflow_that_no_product_brings() {
+void ApartPass::overflow_that_no_product_brings() {
   const int largest = a_.max_exponent() + b_.max_exponent() + 2 + log2_ceil(space_.structure(c_).tree.k);
   const int room = r_.fraction_bits + 3;
   const bool no_bits = space_.sum_bits(c_) >= room && (total().from == TotalBits::From::all || total().bits >= room);
@@ -222,10 +214,8 @@ void Pass::overflow_that_no_product_brings() {
 
 }  // namespace
 
-std::vector<EquivalenceRule> apart_rules() { return rules_of(kRules); }
-
 Choice canonical_apart(const Space& space, const Choice& choice) {
-  return settled(choice, [&](const Choice& c) { return Pass(space, c).apply(); });
+  return settled(choice, [&](const Choice& c) { return ApartPass(space, c).apply(); });
 }
 
 }  // namespace tcnum

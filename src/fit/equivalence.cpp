@@ -81,30 +81,20 @@ class Pass {
   const int zero_product_top_;  // the largest exponent that the product of a zero, or a subnormal, can have
 };
 
-struct Rule {
-  int number;
-  std::string_view title;
-  bool (Pass::*apply)();
+/// The rules of docs/equivalence.md, numbered from 0 on, in the order in which they are applied.
+constexpr bool (Pass::*kRules[])() = {
+    &Pass::roundings_that_nothing_uses,    &Pass::cuts_below_everything,
+    &Pass::natural_zeros_that_cut_nothing, &Pass::floors_that_cannot_show,
+    &Pass::exponent_of_subnormals,         &Pass::tiny_results,
+    &Pass::sums_that_need_no_rounding,     &Pass::overflow_that_cannot_happen,
+    &Pass::nan_operands_that_never_meet,   &Pass::cutting_down_then_rounding_down,
+    &Pass::products_that_need_no_rounding, &Pass::sums_of_sums_that_are_adds,
+    &Pass::zeros_that_c_makes_positive,
 };
-constexpr std::array<Rule, 13> kRules = {{
-    {0, "Roundings that nothing uses", &Pass::roundings_that_nothing_uses},
-    {1, "Cuts below everything", &Pass::cuts_below_everything},
-    {2, "Natural zeros that cut nothing", &Pass::natural_zeros_that_cut_nothing},
-    {3, "Floors that cannot show", &Pass::floors_that_cannot_show},
-    {4, "The exponent of subnormals", &Pass::exponent_of_subnormals},
-    {5, "Tiny results", &Pass::tiny_results},
-    {6, "Sums that need no rounding", &Pass::sums_that_need_no_rounding},
-    {7, "Overflow that cannot happen", &Pass::overflow_that_cannot_happen},
-    {8, "NaN operands that never meet", &Pass::nan_operands_that_never_meet},
-    {9, "Cutting down, then rounding down", &Pass::cutting_down_then_rounding_down},
-    {10, "Products that need no rounding", &Pass::products_that_need_no_rounding},
-    {11, "Sums of sums that are adds", &Pass::sums_of_sums_that_are_adds},
-    {12, "Zeros that c makes positive", &Pass::zeros_that_c_makes_positive},
-}};
 
 Choice Pass::apply() {
-  for (const Rule& rule : kRules) {
-    if ((this->*rule.apply)()) break;
+  for (const auto rule : kRules) {
+    if ((this->*rule)()) break;
   }
   return c_;
 }
@@ -543,8 +533,6 @@ bool Pass::zeros_that_c_makes_positive() {
 }
 
 }  // namespace
-
-std::vector<EquivalenceRule> floating_rules() { return rules_of(kRules); }
 
 Choice canonical_floating(const Space& space, const Choice& choice) {
   return settled(choice, [&](const Choice& c) { return Pass(space, c).apply(); });

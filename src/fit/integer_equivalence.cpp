@@ -32,21 +32,18 @@ struct IntegerFacts {
 /// What a datapath to which a rule applies is the same as.
 enum class SameAs : std::uint8_t { one_block, any_chain_with_its_last_block };
 
-struct Rule {
-  int number;
-  std::string_view title;
+struct IntegerRule {
   SameAs same_as;
   bool (*applies)(const IntegerFacts&);
 };
-constexpr std::array<Rule, 5> kRules = {{
-    {1, "Residues", SameAs::one_block, [](const IntegerFacts& f) { return f.wraps && f.wraps_inside; }},
-    {2, "Only c overflows", SameAs::one_block,
-     [](const IntegerFacts& f) { return !f.in_a_chain && !f.sums_may_overflow; }},
-    {3, "Sums that never come back", SameAs::one_block,
+/// Numbered from 1 on.
+constexpr std::array<IntegerRule, 5> kIntegerRules = {{
+    {SameAs::one_block, [](const IntegerFacts& f) { return f.wraps && f.wraps_inside; }},
+    {SameAs::one_block, [](const IntegerFacts& f) { return !f.in_a_chain && !f.sums_may_overflow; }},
+    {SameAs::one_block,
      [](const IntegerFacts& f) { return f.in_a_chain && f.products_one_sign && !f.wraps && !f.wraps_inside; }},
-    {4, "Residues before the last block", SameAs::any_chain_with_its_last_block,
-     [](const IntegerFacts& f) { return f.in_a_chain && f.wraps_inside; }},
-    {5, "Sums that never come back before the last block", SameAs::any_chain_with_its_last_block,
+    {SameAs::any_chain_with_its_last_block, [](const IntegerFacts& f) { return f.in_a_chain && f.wraps_inside; }},
+    {SameAs::any_chain_with_its_last_block,
      [](const IntegerFacts& f) { return f.in_a_chain && f.wraps && f.products_one_sign; }},
 }};
 
@@ -60,12 +57,10 @@ int chain_that_ends_with(const Space& space, const std::vector<int>& block) {
 
 }  // namespace
 
-std::vector<EquivalenceRule> integer_rules() { return rules_of(kRules); }
-
 Choice canonical_integers(const Space& space, const Choice& choice) {
   const IntegerFacts facts(space, choice);
-  const auto rule = std::ranges::find_if(kRules, [&](const Rule& r) { return r.applies(facts); });
-  if (rule == kRules.end()) return choice;
+  const auto rule = std::ranges::find_if(kIntegerRules, [&](const IntegerRule& r) { return r.applies(facts); });
+  if (rule == kIntegerRules.end()) return choice;
   Choice c = choice;
   std::vector<int> last = space.structure(choice).blocks.back();
   if (rule->same_as == SameAs::one_block) {

@@ -9,9 +9,9 @@
 namespace tcnum {
 namespace {
 
-class Pass {
+class ScaledPass {
  public:
-  Pass(const Space& space, const Choice& choice)
+  ScaledPass(const Space& space, const Choice& choice)
       : space_(space),
         c_(choice),
         s_(space.structure(choice)),
@@ -92,45 +92,36 @@ class Pass {
   int scale_bit_, least_scale_exponent_;  // of a row's scale times a column's
 };
 
-struct Rule {
-  int number;
-  std::string_view title;
-  void (Pass::*apply)();
+/// The rules of docs/equivalence.md, numbered from 1 on, in the order in which they are applied.
+constexpr void (ScaledPass::*kScaledRules[])() = {
+    &ScaledPass::exponents_that_nothing_uses,  &ScaledPass::cuts_below_the_bits_of_a_scale_block,
+    &ScaledPass::zeros_of_a_scale_block,       &ScaledPass::floors_that_cut_nothing,
+    &ScaledPass::exponents_of_subnormals,      &ScaledPass::sums_that_are_never_tiny,
+    &ScaledPass::blocks_that_need_no_rounding, &ScaledPass::overflow_that_no_scale_brings,
+    &ScaledPass::exact_groups_in_exact_sums,   &ScaledPass::adds_of_exact_blocks,
 };
-constexpr std::array<Rule, 10> kRules = {{
-    {1, "Exponents that nothing uses", &Pass::exponents_that_nothing_uses},
-    {2, "Cuts below the bits of a scale block", &Pass::cuts_below_the_bits_of_a_scale_block},
-    {3, "Zeros of a scale block", &Pass::zeros_of_a_scale_block},
-    {4, "Floors that cut nothing", &Pass::floors_that_cut_nothing},
-    {5, "Subnormals that are aligned all the same", &Pass::exponents_of_subnormals},
-    {6, "Sums that are never tiny", &Pass::sums_that_are_never_tiny},
-    {7, "Blocks that need no rounding", &Pass::blocks_that_need_no_rounding},
-    {8, "Overflow that no scale brings", &Pass::overflow_that_no_scale_brings},
-    {9, "Exact groups in exact sums", &Pass::exact_groups_in_exact_sums},
-    {10, "Adds of exact blocks", &Pass::adds_of_exact_blocks},
-}};
 
 /// Those that are the same whatever the edge rules are come first.
 constexpr std::size_t kRulesOfCores = 3;
 
 /// One of the first rules at a time: what is known of the datapath is worked out anew after each that changes it.
-Choice Pass::apply(std::size_t rules) {
+Choice ScaledPass::apply(std::size_t rules) {
   const Choice before = c_;
   for (std::size_t i = 0; i < rules; ++i) {
-    (this->*kRules[i].apply)();
+    (this->*kScaledRules[i])();
     if (c_ != before) break;
   }
   return c_;
 }
 
-bool Pass::has_one_scale(const std::vector<int>& block) const {
+bool ScaledPass::has_one_scale(const std::vector<int>& block) const {
   const int block_k = space_.instruction().products_per_scale();
   return std::ranges::all_of(block, [&](int k) { return k / block_k == block.front() / block_k; });
 }
 
 // --- 1
 
-void Pass::exponents_that_nothing_uses() {
+void ScaledPass::exponents_that_nothing_uses() {
   if (exact()) reset(Property::group_exponent);
   if (!space_.cuts(c_)) reset(Property::subnormal_exponent);
   if (groups() && !s_.scaled.cut && (scales_alone() || exact())) reset(Property::product_exponent);
@@ -138,7 +129,7 @@ void Pass::exponents_that_nothing_uses() {
 
 // --- 2
 
-void Pass::cuts_below_the_bits_of_a_scale_block() {
+void ScaledPass::cuts_below_the_bits_of_a_scale_block() {
   if (exact() || !sums_of_one_scale()) return;
   int above = top_;  // the largest exponent for alignment, less that of the scales
   if (groups())
@@ -155,7 +146,7 @@ void Pass::cuts_below_the_bits_of_a_scale_block() {
 
 // --- 3
 
-void Pass::zeros_of_a_scale_block() {
+void ScaledPass::zeros_of_a_scale_block() {
   if (varies(Property::zero_terms) && sums_of_one_scale() &&
       zero_product_top_ - bits_ <= product_bit_ - scale_fraction()) {
     reset(Property::zero_terms);
@@ -164,7 +155,7 @@ void Pass::zeros_of_a_scale_block() {
 
 // --- 4
 
-void Pass::floors_that_cut_nothing() {
+void ScaledPass::floors_that_cut_nothing() {
   if (!varies(Property::zero_exponent) || !only_fp32()) return;
   const int floor = space_.zero_exponent(c_).value;
   const bool leading = normalised_products() || normalised_subnormals();
@@ -178,11 +169,11 @@ void Pass::floors_that_cut_nothing() {
 // --- 5
 
 /// Whether no product is aligned by a subnormal operand's smallest exponent.
-bool Pass::no_product_is_aligned_otherwise() const {
+bool ScaledPass::no_product_is_aligned_otherwise() const {
   return flushes_inputs_ || normalised_products() || (groups() && !s_.scaled.cut && scales_alone());
 }
 
-void Pass::exponents_of_subnormals() {
+void ScaledPass::exponents_of_subnormals() {
   if (!varies(Property::subnormal_exponent) || !only_fp32() || !no_product_is_aligned_otherwise()) return;
   const int floor = varies(Property::zero_exponent) ? space_.zero_exponent(c_).value : -kUnbounded;
   const bool results_aligned = accumulates() && blocks_ > 1;
@@ -193,7 +184,7 @@ void Pass::exponents_of_subnormals() {
 
 // --- 6
 
-void Pass::sums_that_are_never_tiny() {
+void ScaledPass::sums_that_are_never_tiny() {
   if (!only_fp32()) return;
   const bool never_tiny = flushes_inputs_ && bounded();
   if (never_tiny) reset(Property::subnormal_outputs);
@@ -206,7 +197,7 @@ void Pass::sums_that_are_never_tiny() {
 
 // --- 7
 
-void Pass::blocks_that_need_no_rounding() {
+void ScaledPass::blocks_that_need_no_rounding() {
   if (!only_fp32() || !bounded() || !exact() || s_.scaled.cut || !sums_of_one_scale()) return;
   if (space_.output_rounding(c_) == Rounding::down && !positive_zeros()) return;
   const bool fit =
@@ -216,7 +207,7 @@ void Pass::blocks_that_need_no_rounding() {
 
 // --- 8
 
-void Pass::overflow_that_no_scale_brings() {
+void ScaledPass::overflow_that_no_scale_brings() {
   if (!only_fp32() || !bounded()) return;
   const Rounding cut = space_.align_rounding(c_), mode = space_.output_rounding(c_);
   const bool nearest = mode == Rounding::nearest_even || mode == Rounding::nearest_away;
@@ -232,7 +223,7 @@ void Pass::overflow_that_no_scale_brings() {
 
 // --- 9
 
-void Pass::exact_groups_in_exact_sums() {
+void ScaledPass::exact_groups_in_exact_sums() {
   if (!groups() || space_.cuts(c_)) return;
   // A group of both signs has one of its own: where it is scaled to zero, or is zero and rounding is down, that shows.
   const bool scales_may_be_zero = scale_.id != FormatId::ue8m0;
@@ -243,7 +234,7 @@ void Pass::exact_groups_in_exact_sums() {
 
 // --- 10
 
-void Pass::move_to(Combination combination, const Blocks& blocks, Rounding block_rounding) {
+void ScaledPass::move_to(Combination combination, const Blocks& blocks, Rounding block_rounding) {
   const auto moved = space_.first_with_terms_of(make_structure(combination, blocks, s_.order, 0, s_.scaled));
   if (!moved) return;
   Space::set(c_, Property::structure, *moved);
@@ -251,7 +242,7 @@ void Pass::move_to(Combination combination, const Blocks& blocks, Rounding block
   if (!space_.structure(c_).adds_apart()) reset(Property::add_rounding);
 }
 
-void Pass::adds_of_exact_blocks() {
+void ScaledPass::adds_of_exact_blocks() {
   if (!only_fp32() || !bounded() || space_.cuts(c_) || !full_output() || blocks_ < 2) return;
   const auto is_exact = [&](const auto& block) { return has_one_scale(block) && fits(block.size(), r_.fraction_bits); };
   Rounding rounding = space_.output_rounding(c_);
@@ -286,14 +277,12 @@ void Pass::adds_of_exact_blocks() {
 
 }  // namespace
 
-std::vector<EquivalenceRule> scaled_rules() { return rules_of(kRules); }
-
 Choice canonical_scaled(const Space& space, const Choice& choice) {
-  return settled(choice, [&](const Choice& c) { return Pass(space, c).apply(kRules.size()); });
+  return settled(choice, [&](const Choice& c) { return ScaledPass(space, c).apply(std::size(kScaledRules)); });
 }
 
 bool is_first_scaled_core(const Space& space, const Choice& choice) {
-  Choice first = Pass(space, choice).apply(kRulesOfCores);
+  Choice first = ScaledPass(space, choice).apply(kRulesOfCores);
   for (const Property p : kEdgeRules) Space::set(first, p, Space::value(choice, p));
   return first == choice;
 }

@@ -280,32 +280,9 @@ std::optional<int> Space::first_with_terms_of(const Structure& structure) const 
   return found == first_with_terms_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<int> Space::find_structure(Combination combination, int block_k, ProductOrder order) const {
-  const auto found = std::ranges::find_if(structures(), [&](const Structure& s) {
-    return s.combination == combination && s.block_k() == block_k && (s.blocks.size() == 1 || s.order == order);
-  });
-  if (found == structures().end()) return std::nullopt;
-  return static_cast<int>(found - structures().begin());
-}
-
 void Space::throw_no_value(Property property, const std::string& text) const {
   throw std::logic_error(
       fmt::format("the space of {} has no value {} of {}", instruction_->name(), text, name(property)));
-}
-
-void Space::put(Choice& c, const Setting& setting) const {
-  const int number = with_list(values_, setting.property, [&](const auto& list) -> int {
-    using Type = typename std::remove_cvref_t<decltype(list)>::value_type;
-    if constexpr (!std::is_same_v<Type, Structure>) {
-      if (const Type* wanted = std::get_if<Type>(&setting.value)) {
-        const auto found = std::ranges::find(list, *wanted);
-        if (found == list.end()) throw_no_value(setting.property, text_of(*instruction_, *wanted));
-        return static_cast<int>(found - list.begin());
-      }
-    }
-    throw_no_value(setting.property, "of another property");
-  });
-  set(c, setting.property, number);
 }
 
 int Space::count(Property property) const {

@@ -102,13 +102,8 @@ class Space {
     if (!number) throw_no_value(P, text_of(*instruction_, wanted));
     set(c, P, *number);
   }
-  /// The same for a row of a table. Throws std::logic_error also if the value is another property's.
-  void put(Choice& c, const Setting& setting) const;
-  /// The first structure of that kind whose largest block has block_k products, taken in that order; of one block the
-  /// order is no matter.
   /// The first datapath of a structure; none, if it has none.
   Choice first_of(int structure) const;
-  std::optional<int> find_structure(Combination combination, int block_k, ProductOrder order) const;
 
   FormatId operand_format(const Choice& c) const { return get<Property::operand_format>(c); }
   ProductOperation product_operation(const Choice& c) const { return get<Property::product_operation>(c); }

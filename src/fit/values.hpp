@@ -117,16 +117,6 @@ using AnyValue =
                  InnerResult, AddRounding, std::optional<int>, TotalBits, InfiniteProducts, GroupExponent, ZeroExponent,
                  Subnormals, NormalisedSubnormals, ZeroSums, UnderflowSign, Overflow, NanRule>;
 
-/// A property and its value, in tables: setting<Property::fraction_bits>(25).
-struct Setting {
-  Property property;
-  AnyValue value;
-};
-template <Property P>
-constexpr Setting setting(Value<P> value) {
-  return {P, value};
-}
-
 /// A value as reports and JSON show it. What it is called may depend on the instruction: the conjunction of two bits is
 /// "and", but "multiply" of numbers.
 std::string text_of(const Instruction& instruction, const AnyValue& value);

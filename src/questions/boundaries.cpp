@@ -27,27 +27,27 @@ int choose_scale_exponent(BoundaryDraft& draft, int base) {
 }
 
 // Of those with block scales, percent:
-constexpr int kApart = 60;       // in which blocks lie at distances that matter from others
-constexpr int kOtherBlock = 50;  // of these blocks, mostly below
+constexpr int kBlocksApart = 60;  // in which blocks lie at distances that matter from others
+constexpr int kOtherBlock = 50;   // of these blocks, mostly below
 constexpr int kBelow = 80;
-constexpr int kSignificands = 30;  // whose scales are no powers of two
-constexpr Interval kNudge = {-2, 2};
+constexpr int kScaleSignificands = 30;  // whose scales are no powers of two
+constexpr Interval kScaleNudge = {-2, 2};
 
 /// Multiplies all of the problem by its scale exponent.
 void scale_problem(BoundaryDraft& draft) {
   RandomNumbers& random = draft.random;
   scale_accumulator(draft.in, draft.problem, draft.scale_exponent);
-  const bool apart = random.chance(kApart);
+  const bool apart = random.chance(kBlocksApart);
   for (std::size_t block = 0; block < draft.problem.sa.size(); ++block) {
     int own = 0;
     if (apart && random.chance(kOtherBlock)) {
       own = draft.pick(draft.boundaries.distances);
-      own += random.in(kNudge);
+      own += random.in(kScaleNudge);
       if (random.chance(kBelow)) own = -own;
     }
     put_scales(draft.in, draft.problem, block, draft.scale_exponent + own);
   }
-  if (random.chance(kSignificands)) draw_scale_significands(draft.in, draft.problem, random);
+  if (random.chance(kScaleSignificands)) draw_scale_significands(draft.in, draft.problem, random);
 }
 
 Problem make_boundary_problem(const Instruction& in, const Boundaries& boundaries, RandomNumbers random) {

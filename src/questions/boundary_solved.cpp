@@ -12,13 +12,13 @@ namespace {
 // Percent, weights, and exponents or their distances, both ends included.
 
 constexpr int kUsualSign = 60;
-constexpr int kPadded = 50;  // of problems in which bits that operands have beyond their format count
+constexpr int kPaddedProblems = 50;  // of problems in which bits that operands have beyond their format count
 // c at first is a number, or of the others is worked out, after which the problem may be done:
 constexpr int kCIsANumber = 30, kCIsWorkedOut = 25, kCAlone = 40;
 
 // Of blocks:
 constexpr int kEmpty = 30;
-constexpr int kApart = 30;       // that begin a new sum, since blocks may be summed apart
+constexpr int kNewSums = 30;     // that begin a new sum, since blocks may be summed apart
 constexpr int kOwnBase = 35;     // that have another base
 constexpr int kCrowded = 40;     // with as many terms as there can be, all alike, …
 constexpr int kLargeTerms = 50;  // … of crowded ones: with large significands, half or nearly all as large as can be
@@ -89,7 +89,7 @@ class Solver {
         random_(draft.random),
         negative_(negative),
         base_(base),
-        padded_(random_.chance(kPadded)),
+        padded_(random_.chance(kPaddedProblems)),
         sum_{base - Sum::kBelowBase, 0} {}
 
   void solve() {
@@ -129,7 +129,7 @@ class Solver {
   }
 
   void put_block(std::vector<int> places) {
-    if (random_.chance(kApart)) sum_.value = 0;
+    if (random_.chance(kNewSums)) sum_.value = 0;
     if (random_.chance(kOwnBase)) {
       base_ = std::min(draft_.near_a_boundary(), sum_.lowest + Sum::kBelowBase + kMostAbove);
     }
