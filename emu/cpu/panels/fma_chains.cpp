@@ -1,13 +1,16 @@
 #include "fma_chains.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
+#include "emu/cpu/tile_chain.hpp"
 #include "emu/machine_rounding.hpp"
-#include "emu/parallel.hpp"
 #include "fma_chain_kernels.hpp"
+#include "number_reader.hpp"
 #include "parts.hpp"
+#include "tcnum/matrix.hpp"
 
 namespace tcnum::panels {
 namespace {
@@ -15,59 +18,45 @@ namespace {
 /// Products along k that are packed at once: those of a panel of B stay in the cache.
 constexpr std::size_t kProducts = 256;
 
-/// Rows of A, or columns of B, that go through the kernel together: their numbers side by side for each product.
-template <class T>
-struct PackedLines {
-  Buffer<T> numbers;
-  std::vector<std::vector<std::size_t>> nan_at;  ///< of each group of lines, the products that one has a NaN in
-
-  T* group(std::size_t number, std::size_t lines, std::size_t products) { return &numbers[number * lines * products]; }
-};
-
 template <class T>
 class FmaPart {
  public:
   FmaPart(const FmaChainPlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
-          const MatrixCodes<const std::byte>& b, const Part& part)
+          const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c, const Part& part)
       : plan_(plan),
         kernels_(*fma_kernels<T>()),
         shape_(shape),
         a_(a),
         b_(b),
+        c_(c),
         part_(part),
         row_groups_(rounded_up(part.m, kernels_.rows) / kernels_.rows),
         column_groups_(rounded_up(part.n, kernels_.columns) / kernels_.columns),
-        a_reader_(plan.a, nan_bits<T>(plan.nan, plan.number, plan.a.format)),
-        b_reader_(plan.b, nan_bits<T>(plan.nan, plan.number, plan.b.format)) {
+        a_reader_(plan.a, any_nan()),
+        b_reader_(plan.b, any_nan()),
+        with_nans_(plan.datapath) {
     results_.resize(row_groups_ * column_groups_ * kernels_.rows * kernels_.columns);
     before_.resize(kernels_.rows * kernels_.columns);
     places_.resize(plan.depth);
     for (std::size_t i = 0; i < plan.depth; ++i) places_[static_cast<std::size_t>(plan.chain.order[i])] = i;
   }
 
-  void run(const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d) {
+  void run(const MatrixCodes<std::byte>& d) {
     const PlainArithmetic plain;
     std::fill_n(results_.data(), results_.size(), T{0});
-    if (c.codes != nullptr) read_c(c);
+    if (c_.codes != nullptr) read_c();
     {
       const MachineRounding rounding(plan_.chain.rounding);
       const std::size_t links = rounded_up(shape_.k, plan_.depth) / plan_.depth;
       const std::size_t at_once = std::max<std::size_t>(1, kProducts / plan_.depth);
-      const std::uint64_t quiet = plan_.nan.code | nan_code(format(plan_.number));
-      for (std::size_t link = 0, here; link < links; link += here) {
-        here = std::min(at_once, links - link);
-        // A NaN becomes quiet as the c of another link: the last link's may be another than those before.
-        const bool ends = link + here == links;
-        if (plan_.nan.code != quiet && ends && here > 1) --here;
-        new_nan_ = static_cast<BitsOf<T>>(link + here == links ? plan_.nan.code : quiet);
-        a_reader_.nan.code = b_reader_.nan.code = new_nan_;
-        add_links(link, here);
-      }
+      for (std::size_t link = 0; link < links; link += at_once) add_links(link, std::min(at_once, links - link));
     }
     write_d(d);
   }
 
  private:
+  static NanBits<T> any_nan() { return {std::bit_cast<BitsOf<T>>(std::numeric_limits<T>::quiet_NaN()), false, 0}; }
+
   T* tile(std::size_t row_group, std::size_t column_group) {
     return &results_[(column_group * row_groups_ + row_group) * kernels_.rows * kernels_.columns];
   }
@@ -84,10 +73,10 @@ class FmaPart {
       }
     }
   }
-  void read_c(const MatrixCodes<const std::byte>& c) {
-    const NumberReader<T> reader(plan_.c, nan_bits<T>(plan_.nan, plan_.number, plan_.c.format));
-    each_stretch(c, reader.bytes, [&](T* results, std::size_t count, const std::byte* codes) {
-      reader.read(codes, c.column_stride, count, results);
+  void read_c() {
+    const NumberReader<T> reader(plan_.c, any_nan());
+    each_stretch(c_, reader.bytes, [&](T* results, std::size_t count, const std::byte* codes) {
+      reader.read(codes, c_.column_stride, count, results);
     });
   }
   void write_d(const MatrixCodes<std::byte>& d) {
@@ -109,8 +98,7 @@ class FmaPart {
   /// Packs some links of a group of lines. `line_stride` and `k_stride`: of the codes, of which the first is that of
   /// the group's first line and the links' first k.
   void pack(const NumberReader<T>& reader, const std::byte* codes, std::size_t line_stride, std::size_t k_stride,
-            std::size_t lines, std::size_t group_lines, std::size_t first_link, std::size_t links, T* to,
-            std::vector<std::size_t>& nan_at) {
+            std::size_t lines, std::size_t group_lines, std::size_t first_link, std::size_t links, T* to) {
     const std::size_t depth = plan_.depth, count = links * depth;
     const std::size_t there = std::min(count, shape_.k - first_link * depth);  // products after these are of zeros
     const std::size_t first_code = first_link * depth * k_stride;
@@ -126,13 +114,6 @@ class FmaPart {
         for (std::size_t k = 0; k < there; ++k) to[place_of_[k] * group_lines + line] = line_[k];
       }
     }
-    nan_at.clear();
-    if (!plan_.nan.propagate) return;
-    const auto is_nan = [](T x) { return x != x; };
-    for (std::size_t place = 0; place < count; ++place) {
-      const T* const numbers = to + place * group_lines;
-      if (std::any_of(numbers, numbers + lines, is_nan)) nan_at.push_back(place);
-    }
   }
   void add_links(std::size_t first, std::size_t links) {
     const std::size_t rows = kernels_.rows, columns = kernels_.columns, count = links * plan_.depth;
@@ -140,54 +121,57 @@ class FmaPart {
     for (std::size_t link = 0; link < links; ++link) {
       for (const std::size_t place : places_) place_of_.push_back(link * plan_.depth + place);
     }
-    packed_a_.numbers.resize(row_groups_ * rows * count);
-    packed_a_.nan_at.resize(row_groups_);
+    packed_a_.resize(row_groups_ * rows * count);
     for (std::size_t group = 0; group < row_groups_; ++group) {
       const std::size_t row = group * rows;
       pack(a_reader_, a_.codes + (part_.i + row) * a_.row_stride * a_reader_.bytes, a_.row_stride, a_.column_stride,
-           std::min(rows, part_.m - row), rows, first, links, packed_a_.group(group, rows, count),
-           packed_a_.nan_at[group]);
+           std::min(rows, part_.m - row), rows, first, links, &packed_a_[row * count]);
     }
-    packed_b_.numbers.resize(columns * count);
-    packed_b_.nan_at.resize(1);
+    packed_b_.resize(columns * count);
     for (std::size_t group = 0; group < column_groups_; ++group) {
       const std::size_t column = group * columns;
       pack(b_reader_, b_.codes + (part_.j + column) * b_.column_stride * b_reader_.bytes, b_.column_stride,
-           b_.row_stride, std::min(columns, part_.n - column), columns, first, links, packed_b_.numbers.data(),
-           packed_b_.nan_at[0]);
+           b_.row_stride, std::min(columns, part_.n - column), columns, first, links, packed_b_.data());
       for (std::size_t row_group = 0; row_group < row_groups_; ++row_group) {
-        add_to_tile({packed_a_.group(row_group, rows, count), packed_b_.numbers.data(), count, tile(row_group, group)},
-                    packed_a_.nan_at[row_group], packed_b_.nan_at[0]);
+        T* const results = tile(row_group, group);
+        if (plan_.nan.propagate) std::copy_n(results, before_.size(), before_.data());
+        kernels_.add({&packed_a_[row_group * rows * count], packed_b_.data(), count, results});
+        if (plan_.nan.propagate) put_nans(first * plan_.depth, count, row_group * rows, column, results);
       }
     }
   }
 
-  /// As if nothing were a NaN, and if something is one then once more.
-  void add_to_tile(const FmaWork<T>& work, const std::vector<std::size_t>& a_nans,
-                   const std::vector<std::size_t>& b_nans) {
-    if (!plan_.nan.propagate) return kernels_.add(work);
-    std::memcpy(before_.data(), work.results, before_.size() * sizeof(T));
-    kernels_.add(work);
-    if (!kernels_.any_nan(work.results)) return;
-    nan_at_.clear();
-    std::ranges::set_union(a_nans, b_nans, std::back_inserter(nan_at_));
-    const FmaNans<T> nans{new_nan_, plan_.nan.order};
-    kernels_.add_with_nans(work, nans, nan_at_.data(), nan_at_.size(), before_.data());
+  /// Which NaN a NaN is, tile by tile: of each stretch of them in a row, along products k … k + count − 1.
+  void put_nans(std::size_t k, std::size_t count, std::size_t row, std::size_t column, T* results) {
+    const std::size_t columns = std::min(kernels_.columns, part_.n - column);
+    for (std::size_t r = 0; r < std::min(kernels_.rows, part_.m - row); ++r) {
+      T* const of_row = results + r * kernels_.columns;
+      for (std::size_t first = 0, end = 0; first < columns; first = end + 1) {
+        for (end = first; end < columns && std::isnan(of_row[end]);) ++end;
+        if (end == first) continue;
+        const std::size_t i = part_.i + row + r, j = part_.j + column + first;
+        const auto* const before = reinterpret_cast<const std::byte*>(&before_[r * kernels_.columns + first]);
+        MatrixCodes<const std::byte> c = codes_from(before, end - first);
+        if (k == 0) c = c_.codes == nullptr ? c_ : part_from(c_, i, j, bytes_of(plan_.c.format));
+        with_nans_.multiply({1, end - first, std::min(count, shape_.k - k)}, part_from(a_, i, k, a_reader_.bytes),
+                            part_from(b_, k, j, b_reader_.bytes), c,
+                            codes_from(reinterpret_cast<std::byte*>(of_row + first), end - first));
+      }
+    }
   }
 
   const FmaChainPlan& plan_;
   const FmaKernels<T>& kernels_;
   ProductShape shape_;
-  MatrixCodes<const std::byte> a_, b_;
+  MatrixCodes<const std::byte> a_, b_, c_;
   Part part_;
   std::size_t row_groups_, column_groups_;
   NumberReader<T> a_reader_, b_reader_;
-  PackedLines<T> packed_a_, packed_b_;
+  TileChain with_nans_;
+  Buffer<T> packed_a_, packed_b_;  // groups of lines that go through the kernel together, side by side for each product
   Buffer<T> results_, before_, line_;
   std::vector<std::size_t> places_;    // of product k of a link, in the chain's order
   std::vector<std::size_t> place_of_;  // the same of all links that are packed
-  std::vector<std::size_t> nan_at_;
-  BitsOf<T> new_nan_ = 0;  // that comes of none
 };
 
 }  // namespace
@@ -205,18 +189,20 @@ WhyNot why_no_fma_panels(const Numerics& numerics, const SortedTree& tree) {
 
 FmaChainPlan make_fma_chain_plan(const Numerics& numerics, const SortedTree& tree) {
   const auto depth = static_cast<std::size_t>(tree.tree.k);
-  return {numerics.a, numerics.b, numerics.c, numerics.result, depth, fma_chain_of(numerics, tree), numerics.nan};
+  return {numerics.a,   numerics.b,
+          numerics.c,   numerics.result,
+          depth,        fma_chain_of(numerics, tree),
+          numerics.nan, {numerics, {}, tree.tree}};
 }
 
 void multiply(const FmaChainPlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
               const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,
               const MatrixCodes<std::byte>& d, unsigned threads) {
-  const std::vector<Part> parts = parts_of(shape, threads);
-  in_parallel(parts.size(), std::min(threads, static_cast<unsigned>(parts.size())), [&](std::size_t at) {
+  each_part(shape, threads, [&](const Part& part) {
     if (plan.number == FormatId::fp64)
-      FmaPart<double>(plan, shape, a, b, parts[at]).run(c, d);
+      FmaPart<double>(plan, shape, a, b, c, part).run(d);
     else
-      FmaPart<float>(plan, shape, a, b, parts[at]).run(c, d);
+      FmaPart<float>(plan, shape, a, b, c, part).run(d);
   });
 }
 

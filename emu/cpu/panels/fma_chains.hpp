@@ -14,6 +14,7 @@ struct FmaChainPlan {
   std::size_t depth = 0;             ///< products of a link, which is the datapath once
   FmaChain chain;                    ///< of a link
   NanRule nan;
+  Datapath datapath;  ///< for those who tell which NaN a NaN is
 };
 
 /// Why FMA panels cannot evaluate a datapath; empty if they can.

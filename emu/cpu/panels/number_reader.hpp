@@ -79,14 +79,4 @@ struct NumberReader {
   NanBits<T> nan;
 };
 
-/// What NaNs of an operand become in a datapath whose results are T's.
-template <class T>
-NanBits<T> nan_bits(const NanRule& rule, FormatId result, FormatId operand) {
-  NanBits<T> nan;
-  nan.code = static_cast<BitsOf<T>>(rule.code);
-  nan.comes_back = rule.propagate && operand == result;
-  nan.quiet = static_cast<BitsOf<T>>(nan_code(format(result)));
-  return nan;
-}
-
 }  // namespace tcnum::panels

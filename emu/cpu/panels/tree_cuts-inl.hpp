@@ -19,54 +19,6 @@ namespace HWY_NAMESPACE {
 
 #if TCNUM_HAS_FMA
 
-/// kProducts: some terms are products, which may have to be rounded; a call would cost the others their registers.
-template <Rounding kMode, bool kProducts>
-void cut_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
-  const Unit& unit = node.unit;
-  const auto load = [&](const TreeTerm& t, auto wants_power, Aligned(&rows)[kTreeRows]) HWY_ATTR {
-    if constexpr (kProducts) return load_rows<decltype(wants_power)::value>(w, t, column, rows);
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) rows[r] = Terms(w, r, column).aligned_of_place(t);
-  };
-  const std::true_type with_power;
-  const std::false_type without;
-  TV alignment[kTreeRows];
-  Aligned sums[kTreeRows];
-#pragma GCC unroll 4
-  for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = zero();
-  for (const TreeTerm& t : node.terms) {
-    Aligned rows[kTreeRows];
-    load(t, with_power, rows);
-    align_rows(*w.plan, node, t, rows, alignment);
-  }
-#pragma GCC unroll 4
-  for (std::size_t r = 0; r < kTreeRows; ++r) {
-    alignment[r] = with_floor(node, alignment[r]);
-    sums[r] = {zero(), alignment_or_one(*w.plan, node, alignment[r])};
-  }
-  for (const TreeTerm& t : node.terms) {
-    Aligned rows[kTreeRows];
-    if (t.may_drop) {
-      const TV down = number(node.drop_power);
-      load(t, with_power, rows);
-      for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const Aligned& v = rows[r];
-        const TMask is_far = hn::And(hn::Lt(v.power, hn::Mul(alignment[r], down)), is_finite(v.x));
-        const TV x = hn::IfThenZeroElse(is_far, v.x);
-        sums[r].x = hn::Add(sums[r].x, cut<kMode>(x, scaled(with_grid(alignment[r]), -t.fraction_bits)));
-      }
-    } else {
-      load(t, without, rows);
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const TV x = rows[r].x;
-        sums[r].x = hn::Add(sums[r].x, cut<kMode>(x, scaled(with_grid(alignment[r]), -t.fraction_bits)));
-      }
-    }
-  }
-  finish(w, node, column, sums);
-}
-
 #if TCNUM_ROUNDS_EACH
 template <Rounding kMode>
 inline constexpr int kInstructionMode = _MM_FROUND_NO_EXC | (kMode == Rounding::toward_zero ? _MM_FROUND_TO_ZERO

@@ -60,8 +60,7 @@ void run_cut_products(const TreeWork& w, const TreeNode& node, std::size_t numbe
     }
     finish_sums(w, node);
   } else {
-    for (std::size_t column = 0; column < kColumns; column += kTreeLanes)
-      cut_sums<Rounding::toward_zero, true>(w, node, column);
+    for (std::size_t column = 0; column < kColumns; column += kTreeLanes) sums_of_kept(w, node, column);
   }
 }
 
@@ -76,37 +75,16 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, Known
     return finish_of(node) == Finish::single ? finite_sums<Finish::single>(w, node) : finite_sums<Finish::any>(w, node);
   }
   for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
-    if (node.cuts_first && node.sum != TreeSum::pair) {
+    if (node.sum == TreeSum::pair)
+      pair_sums(w, node, column);
+    else if (node.cuts_first || node.sum == TreeSum::far)
       sums_of_kept(w, node, column);
-      continue;
-    }
-    switch (node.sum) {
-      case TreeSum::cut_products:  // above
-        break;
-      case TreeSum::near:
-        near_sums<false>(w, node, column);
-        break;
-      case TreeSum::cut:
-        with_mode(node.unit.align_rounding, [&](auto mode) HWY_ATTR {
-          if (node.products.empty())
-            cut_sums<decltype(mode)::value, false>(w, node, column);
-          else
-            cut_sums<decltype(mode)::value, true>(w, node, column);
-        });
-        break;
-      case TreeSum::exact:
-        if (node.products.empty())
-          exact_sums<false>(w, node, column);
-        else
-          exact_sums<true>(w, node, column);
-        break;
-      case TreeSum::pair:
-        pair_sums(w, node, column);
-        break;
-      case TreeSum::far:
-        sums_of_kept(w, node, column);
-        break;
-    }
+    else if (node.sum == TreeSum::near)
+      near_sums<false>(w, node, column);
+    else if (node.products.empty())
+      exact_sums<false>(w, node, column);
+    else
+      exact_sums<true>(w, node, column);
   }
 }
 

@@ -258,7 +258,7 @@ class Planner {
       plan_.infinite_from = std::ldexp(1.0, *n_.product.infinite_from);
     }
     if (!plan_.wants_exponents && std::ranges::all_of(n_.product.round, [&](const RoundStep& s) {
-          return !s.from_alignment && product_.width <= s.fraction_bits + 1 &&
+          return !s.from_alignment && s.subnormals == Subnormals::kept && product_.width <= s.fraction_bits + 1 &&
                  product_.lowest >= s.min_exponent - s.fraction_bits && product_.top <= s.max_exponent + 1;
         }))
       n_.product.round = {};  // all products are numbers that the steps leave, and nothing is aligned with them
@@ -524,8 +524,7 @@ class Planner {
       node.sum = cuts_products_alone(unit) && !from.products.empty() && from.products.size() <= kMostSigned
                      ? TreeSum::cut_products
                      : TreeSum::cut;
-      // Kept, products are rounded once.
-      node.cuts_first = !from.products.empty() && !n_.product.round.empty();
+      node.cuts_first = true;
       all.width = most_bits + all.headroom + node.carry_bits + 1;
       all.below = most_bits;
       return {};

@@ -128,7 +128,7 @@ void put_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Alig
           return hn::IfThenZeroElse(hn::And(is_far, is_finite(x)), x);
         });
       }
-      if (node.sum == TreeSum::cut) {  // a grid holds it
+      if (node.sum == TreeSum::cut || node.sum == TreeSum::cut_products) {  // a grid holds it
         each_row(i, [&](TV x, std::size_t r)
                         HWY_ATTR { return cut<decltype(mode)::value>(x, scaled(grid[r], -t.fraction_bits)); });
       } else if (t.fraction_bits != kExact) {

@@ -52,22 +52,24 @@ struct PackedTree {
     few_flags[word] = static_cast<std::uint8_t>(bits);
   }
 
-  /// Multiplies a number by a block's scale.
-  void scale(std::size_t at, const Scale& by, const TreePlan& plan) {
+  /// Multiplies the numbers of a block, so far apart, by its scale.
+  void scale(std::size_t first, std::size_t count, std::size_t apart, const Scale& by, const TreePlan& plan) {
     // Of zeros that take part in no alignment, below all others with any scale of the other operand too.
     constexpr auto kNoExponent = static_cast<std::int16_t>(kNoExponent16 - 400);
-    const double unscaled = numbers[at];
-    numbers[at] *= by.value;
-    // What becomes too large or too small for a double is no infinity or zero, but unusual (kLeastUsualOperand).
-    if (plan.asks_for_usual_operands) {
-      using Limits = std::numeric_limits<double>;
-      if (std::isinf(numbers[at]) && std::isfinite(unscaled)) numbers[at] = std::copysign(Limits::max(), unscaled);
-      if (numbers[at] == 0 && unscaled != 0 && by.value != 0)
-        numbers[at] = std::copysign(Limits::denorm_min(), unscaled);
+    for (std::size_t at = first; at < first + count * apart; at += apart) {
+      const double unscaled = numbers[at];
+      numbers[at] *= by.value;
+      // What becomes too large or too small for a double is no infinity or zero, but unusual (kLeastUsualOperand).
+      if (plan.asks_for_usual_operands) {
+        using Limits = std::numeric_limits<double>;
+        if (std::isinf(numbers[at]) && std::isfinite(unscaled)) numbers[at] = std::copysign(Limits::max(), unscaled);
+        if (numbers[at] == 0 && unscaled != 0 && by.value != 0)
+          numbers[at] = std::copysign(Limits::denorm_min(), unscaled);
+      }
+      if (!plan.wants_exponents) continue;
+      const bool takes_none = exponents[at] <= kNoExponent16 || (numbers[at] == 0 && !plan.zeros_align);
+      exponents[at] = takes_none ? kNoExponent : static_cast<std::int16_t>(exponents[at] + by.exponent);
     }
-    if (!plan.wants_exponents) return;
-    const bool takes_none = exponents[at] <= kNoExponent16 || (numbers[at] == 0 && !plan.zeros_align);
-    exponents[at] = takes_none ? kNoExponent : static_cast<std::int16_t>(exponents[at] + by.exponent);
   }
 };
 
@@ -157,23 +159,16 @@ class TreePart {
       a_reader_.read(a_.codes + at * a_reader_.bytes, a_.column_stride, there, &packed_a_.numbers[i * a_length_]);
     }
     find_exponents(plan_.a, packed_a_);
-    if (plan_.scales_sums) {
-      const std::size_t blocks = products / block();
-      a_scales_.put_ones(rows_ * blocks);
-      for (std::size_t i = 0; i < part_.m; ++i) {
-        for (std::size_t k = 0; k < there; k += block()) {
-          const std::size_t at = (part_.i + i) * scales_.a.row_stride + (first + k) / block() * scales_.a.column_stride;
-          a_scales_.put(i * blocks + k / block(), scale_at(scales_.a, at), plan_.zeros_align);
-        }
-      }
-    }
-    for (std::size_t i = 0; scales_products() && i < part_.m; ++i) {
-      for (std::size_t k = 0; k < there; k += block()) {
-        const std::size_t at = (part_.i + i) * scales_.a.row_stride + (first + k) / block() * scales_.a.column_stride;
-        const Scale& scale = scale_at(scales_.a, at);
-        for (std::size_t of = k; of < std::min(k + block(), products); ++of)
-          packed_a_.scale(i * a_length_ + of, scale, plan_);
-      }
+    if (plan_.scales_sums) a_scales_.put_ones(rows_ * (products / block()));
+    for (std::size_t i = 0; plan_.scales && i < part_.m; ++i) {
+      const MatrixCodes<const std::byte>& all = scales_.a;
+      each_scale(all.codes + (part_.i + i) * all.row_stride, all.column_stride, first, there,
+                 [&](std::size_t k, const Scale& scale) {
+                   if (plan_.scales_sums)
+                     a_scales_.put(i * (products / block()) + k / block(), scale, plan_.zeros_align);
+                   else
+                     packed_a_.scale(i * a_length_ + k, std::min(block(), products - k), 1, scale, plan_);
+                 });
     }
     finish_packing(packed_a_);
     put_tops<tops_of_a>(packed_a_.exponents, a_tops_);
@@ -197,22 +192,16 @@ class TreePart {
         b_reader_.read(codes, b_.column_stride, columns, &packed_b_.numbers[k * kColumns]);
       }
       find_exponents(plan_.b, packed_b_);
-      if (plan_.scales_sums) {
-        b_scales_.put_ones(products / block() * kColumns);
-        for (std::size_t k = 0; k < there; k += block()) {
-          const std::size_t at = (first + k) / block() * scales_.b.row_stride + column * scales_.b.column_stride;
-          for (std::size_t j = 0; j < columns; ++j)
-            b_scales_.put(k / block() * kColumns + j, scale_at(scales_.b, at + j * scales_.b.column_stride),
-                          plan_.zeros_align);
-        }
-      }
-      for (std::size_t k = 0; scales_products() && k < there; k += block()) {
-        const std::size_t at = (first + k) / block() * scales_.b.row_stride + column * scales_.b.column_stride;
-        for (std::size_t j = 0; j < columns; ++j) {
-          const Scale& scale = scale_at(scales_.b, at + j * scales_.b.column_stride);
-          for (std::size_t of = k; of < std::min(k + block(), products); ++of)
-            packed_b_.scale(of * kColumns + j, scale, plan_);
-        }
+      if (plan_.scales_sums) b_scales_.put_ones(products / block() * kColumns);
+      for (std::size_t j = 0; plan_.scales && j < columns; ++j) {
+        const MatrixCodes<const std::byte>& all = scales_.b;
+        each_scale(all.codes + (column + j) * all.column_stride, all.row_stride, first, there,
+                   [&](std::size_t k, const Scale& scale) {
+                     if (plan_.scales_sums)
+                       b_scales_.put(k / block() * kColumns + j, scale, plan_.zeros_align);
+                     else
+                       packed_b_.scale(k * kColumns + j, std::min(block(), products - k), kColumns, scale, plan_);
+                   });
       }
       finish_packing(packed_b_);
       put_tops<top_of_b>(packed_b_.exponents, b_tops_);
@@ -290,9 +279,14 @@ class TreePart {
   }
   bool scales_products() const { return plan_.scales && !plan_.scales_sums; }
   std::size_t block() const { return static_cast<std::size_t>(plan_.scales->block_k); }
-  const Scale& scale_at(const MatrixCodes<const std::byte>& scales, std::size_t at) const {
-    const auto code = std::to_integer<std::uint64_t>(scales.codes[at]) & format(plan_.scales->format).code_mask();
-    return scale_of_code_[static_cast<std::size_t>(code)];
+  /// Calls with the scale of each block of a line, `stride` codes after the one before, and the block's first product.
+  template <class With>
+  void each_scale(const std::byte* codes, std::size_t stride, std::size_t first, std::size_t products,
+                  const With& with) const {
+    for (std::size_t k = 0; k < products; k += block()) {
+      const auto code = std::to_integer<std::size_t>(codes[(first + k) / block() * stride]);
+      with(k, scale_of_code_[code & (scale_of_code_.size() - 1)]);
+    }
   }
   /// Words and bytes of a node's operands, line by line along k: [lines][links][nodes]. Where the node cuts products
   /// they tell which are negative, and where its scales alone align its sum, which are not zero.
