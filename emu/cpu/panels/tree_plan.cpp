@@ -591,7 +591,8 @@ class Planner {
     return grows_products_ && only_multiplies() && n_.product.exponent == ProductExponent::sum &&
            (plan_.infinite_from == HUGE_VAL || !plan_.scales) && !plan_.zeros_align &&
            (zero == ZeroExponentKind::none || zero == ZeroExponentKind::floor) &&
-           unit.align_rounding == Rounding::toward_zero && !unit.drop_below && !unit.first_fraction_bits;
+           unit.align_rounding == Rounding::toward_zero && !unit.drop_below && !unit.first_fraction_bits &&
+           !unit.scale_exponents_alone;  // whose words of flags say something else
   }
 
   Numerics n_;
