@@ -8,7 +8,7 @@
 #include "emu/cpu/tile_chain.hpp"
 #include "emu/machine_rounding.hpp"
 #include "fma_chain_kernels.hpp"
-#include "number_reader.hpp"
+#include "number_codes.hpp"
 #include "parts.hpp"
 #include "tcnum/matrix.hpp"
 

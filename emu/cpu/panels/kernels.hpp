@@ -5,38 +5,26 @@
 #include <cstdint>
 #include <vector>
 
+#include "emu/cpu/matrix_codes.hpp"
 #include "operands.hpp"
 #include "plan.hpp"
 
 namespace tcnum::panels {
 
-/// Codes to pack: element (line, place) is code number `line · line_stride + k · k_stride`.
-struct CodesToPack {
-  const std::byte* codes = nullptr;
-  std::size_t line_stride = 1, k_stride = 1;
-  std::size_t lines = 0;     ///< as many as there are; a panel's others are zeros
-  std::size_t products = 0;  ///< likewise along k
-};
-
-/// Codes of scales: that of (line, block) is number `line · line_stride + block · block_stride`, and those of more
-/// lines or blocks than there are are 1.
-struct ScalesToPack {
-  const std::vector<Scale>* of_code = nullptr;  ///< null: nothing is scaled
-  const std::byte* codes = nullptr;
-  std::size_t line_stride = 1, block_stride = 1;
-  std::size_t lines = 0, blocks = 0;
-
-  Scale operator()(std::size_t line, std::size_t block) const {
-    if (line >= lines || block >= blocks) return {};
-    const auto code = static_cast<std::size_t>(codes[line * line_stride + block * block_stride]);
-    return (*of_code)[code & (of_code->size() - 1)];
-  }
-};
-
-/// What is packed.
+/// What is packed: some lines, which are rows of A or columns of B, along some products. Of more lines or products than
+/// there are, codes are zeros and scales 1.
 struct ToPack {
-  CodesToPack codes;
-  ScalesToPack scales;
+  MatrixCodes<const std::byte> codes;  ///< element (line, k)
+  std::size_t lines = 0, products = 0;
+  MatrixCodes<const std::byte> scales;                ///< element (line, block)
+  const std::vector<Scale>* scale_of_code = nullptr;  ///< null: nothing is scaled
+  std::size_t block_k = 1;
+
+  Scale scale(std::size_t line, std::size_t k) const {
+    if (line >= lines || k >= products) return {};
+    const auto code = static_cast<std::size_t>(*part_from(scales, line, k / block_k, 1).codes);
+    return (*scale_of_code)[code & (scale_of_code->size() - 1)];
+  }
 };
 
 /// kRows rows of A with a panel of B, along `links` links.

@@ -287,28 +287,27 @@ void scale_run(const RunOfScales& by, double* value, std::int16_t* exponent, Kin
 template <class T>
 void take_line_apart(const Plan& plan, const Fields& fields, const ToPack& to_pack, const std::vector<Place>& place_of,
                      std::size_t line, Packed<T>& to) {
-  const CodesToPack& from = to_pack.codes;
   const std::size_t places = place_of.size(), room = rounded_up(places, kRun), r = line % kRows;
   const std::size_t words = places / static_cast<std::size_t>(plan.depth) * plan.nodes.size();
   const std::size_t bytes = static_cast<std::size_t>(fields.bytes);
   // The last row stands for those that the last kRows lack.
-  const std::size_t source = std::min(line, from.lines - 1);
-  const std::byte* const codes = from.codes + source * from.line_stride * bytes;
+  const std::size_t source = std::min(line, to_pack.lines - 1);
+  const std::byte* const codes = part_from(to_pack.codes, source, 0, bytes).codes;
   T* const values = &to.lines_value[r * room];
   std::int16_t* const exponents = &to.lines_exponent[r * room];
   HWY_ALIGN T run_value[kRun];
   HWY_ALIGN std::int16_t run_exponent[kRun];
   RunOfScales scales;
-  const std::size_t block = plan.scales ? static_cast<std::size_t>(plan.scales->block_k) : 1;
   Range range;
   for (std::size_t first = 0; first < places; first += kRun) {
     const std::size_t here = std::min(kRun, places - first);
-    const std::size_t count = from.products > first ? std::min(here, from.products - first) : 0;
+    const std::size_t count = to_pack.products > first ? std::min(here, to_pack.products - first) : 0;
     T* const value = plan.in_order ? values + first : run_value;
     std::int16_t* const exponent = plan.in_order ? exponents + first : run_exponent;
-    Kinds kinds = take_apart(fields, codes + first * from.k_stride * bytes, from.k_stride, count, value, exponent);
+    Kinds kinds = take_apart(fields, codes + first * to_pack.codes.column_stride * bytes, to_pack.codes.column_stride,
+                             count, value, exponent);
     if (plan.scales) {
-      for (std::size_t i = 0; i < kRun; ++i) scales.set(i, to_pack.scales(source, (first + i) / block));
+      for (std::size_t i = 0; i < kRun; ++i) scales.set(i, to_pack.scale(source, first + i));
       if constexpr (sizeof(T) == 8) scale_run(scales, value, exponent, kinds);
     }
     range.add(range_of(exponent));
@@ -346,7 +345,7 @@ template <class T>
 void pack_a(const Plan& plan, const Fields& fields, const ToPack& to_pack, const std::vector<Place>& place_of,
             Packed<T>& to) {
   const std::size_t places = place_of.size(), room = rounded_up(places, kRun);
-  const std::size_t lines = rounded_up(to_pack.codes.lines, kRows);
+  const std::size_t lines = rounded_up(to_pack.lines, kRows);
   to.resize(lines, places, places / static_cast<std::size_t>(plan.depth) * plan.nodes.size(), lines);
   to.exponent8_words.resize(lines * places);
   to.lines_exponent8.resize(kRows * room);
@@ -376,7 +375,6 @@ HWY_INLINE void add_bits(std::uint64_t those, int bit, Word* words) {
 template <class T>
 void pack_b(const Plan& plan, const Fields& fields, const ToPack& to_pack, const std::vector<Place>& place_of,
             Packed<T>& to) {
-  const CodesToPack& from = to_pack.codes;
   static_assert(kRun == kColumns);
   const std::size_t places = place_of.size(), words = places / static_cast<std::size_t>(plan.depth) * plan.nodes.size();
   to.resize(kColumns, places, words, 1);
@@ -384,19 +382,18 @@ void pack_b(const Plan& plan, const Fields& fields, const ToPack& to_pack, const
   std::fill_n(to.negative.data(), to.negative.size(), Word{0});
   Range range;
   RunOfScales scales;
-  const std::size_t block = plan.scales ? static_cast<std::size_t>(plan.scales->block_k) : 1;
-  const std::size_t row_bytes = from.k_stride * static_cast<std::size_t>(fields.bytes);
+  const std::size_t row_bytes = to_pack.codes.column_stride * static_cast<std::size_t>(fields.bytes);
   for (std::size_t k = 0; k < places; ++k) {
-    if (k < from.products)
-      prefetch_row_after(from.codes + k * row_bytes, row_bytes, from.products - 1 - k,
-                         from.lines * static_cast<std::size_t>(fields.bytes));
+    if (k < to_pack.products)
+      prefetch_row_after(to_pack.codes.codes + k * row_bytes, row_bytes, to_pack.products - 1 - k,
+                         to_pack.lines * static_cast<std::size_t>(fields.bytes));
     const auto& [place, word, bit, side_by_side] = place_of[k];
     const std::size_t at = place * kColumns, at_word = word * kColumns;
-    Kinds kinds = take_apart(fields, from.codes + k * row_bytes, from.line_stride, k < from.products ? from.lines : 0,
-                             &to.value[at], &to.exponent[at]);
+    Kinds kinds = take_apart(fields, to_pack.codes.codes + k * row_bytes, to_pack.codes.row_stride,
+                             k < to_pack.products ? to_pack.lines : 0, &to.value[at], &to.exponent[at]);
     if (plan.scales) {
-      if (k % block == 0) {
-        for (std::size_t j = 0; j < kColumns; ++j) scales.set(j, to_pack.scales(j, k / block));
+      if (k % to_pack.block_k == 0) {
+        for (std::size_t j = 0; j < kColumns; ++j) scales.set(j, to_pack.scale(j, k));
       }
       if constexpr (sizeof(T) == 8) scale_run(scales, &to.value[at], &to.exponent[at], kinds);
     }

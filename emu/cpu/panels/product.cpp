@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include "emu/machine_rounding.hpp"
 #include "kernels.hpp"
-#include "number_reader.hpp"
-#include "number_writer.hpp"
+#include "number_codes.hpp"
 #include "parts.hpp"
 
 namespace tcnum::panels {
@@ -43,29 +41,18 @@ class PackedPart {
   }
   const Packed<T>& a() {
     if (!has_a_) {
-      const auto& [codes, row_stride, column_stride] = problem_.a;
-      const CodesToPack a{
-          codes + (part_.i * row_stride + first_ * column_stride) * static_cast<std::size_t>(a_fields_.bytes),
-          row_stride, column_stride, part_.m, products()};
-      const MatrixCodes<const std::byte>& scales = problem_.scales.a;
-      problem_.kernels.in<T>().pack_a(
-          problem_.plan, a_fields_,
-          {a, scales_from(part_.i, part_.m, scales.codes, scales.row_stride, scales.column_stride)}, places_, a_);
+      const ToPack rows = to_pack(problem_.a, problem_.scales.a, a_fields_, part_.i, part_.m);
+      problem_.kernels.in<T>().pack_a(problem_.plan, a_fields_, rows, places_, a_);
       has_a_ = true;
     }
     return a_;
   }
   const Packed<T>& b(std::size_t panel) {
     if (panel_ != panel) {
-      const auto& [codes, row_stride, column_stride] = problem_.b;
       const std::size_t column = part_.j + panel * kColumns, columns = std::min(kColumns, part_.j + part_.n - column);
-      const CodesToPack b{
-          codes + (first_ * row_stride + column * column_stride) * static_cast<std::size_t>(b_fields_.bytes),
-          column_stride, row_stride, columns, products()};
-      const MatrixCodes<const std::byte>& scales = problem_.scales.b;
-      problem_.kernels.in<T>().pack_b(
-          problem_.plan, b_fields_,
-          {b, scales_from(column, columns, scales.codes, scales.column_stride, scales.row_stride)}, places_, b_);
+      const ToPack of_panel =
+          to_pack(transposed(problem_.b), transposed(problem_.scales.b), b_fields_, column, columns);
+      problem_.kernels.in<T>().pack_b(problem_.plan, b_fields_, of_panel, places_, b_);
       panel_ = panel;
     }
     return b_;
@@ -84,18 +71,23 @@ class PackedPart {
 
  private:
   std::size_t products() const { return std::min(problem_.shape.k - first_, places_.size()); }
-  /// Of some lines along the links.
-  ScalesToPack scales_from(std::size_t line, std::size_t lines, const std::byte* codes, std::size_t line_stride,
-                           std::size_t block_stride) const {
-    if (!problem_.plan.scales) return {};
-    const auto block_k = static_cast<std::size_t>(problem_.plan.scales->block_k);
-    return {&problem_.scale_of_code,
-            codes + line * line_stride + first_ / block_k * block_stride,
-            line_stride,
-            block_stride,
-            lines,
-            rounded_up(products(), block_k) / block_k};
+  static MatrixCodes<const std::byte> transposed(const MatrixCodes<const std::byte>& matrix) {
+    return {matrix.codes, matrix.column_stride, matrix.row_stride};
   }
+  /// Some lines along the links.
+  ToPack to_pack(const MatrixCodes<const std::byte>& codes, const MatrixCodes<const std::byte>& scales,
+                 const Fields& fields, std::size_t line, std::size_t lines) const {
+    ToPack to;
+    to.codes = part_from(codes, line, first_, static_cast<std::size_t>(fields.bytes));
+    to.lines = lines;
+    to.products = products();
+    if (!problem_.plan.scales) return to;
+    to.block_k = static_cast<std::size_t>(problem_.plan.scales->block_k);
+    to.scales = part_from(scales, line, first_ / to.block_k, 1);
+    to.scale_of_code = &problem_.scale_of_code;
+    return to;
+  }
+
   const Problem& problem_;
   Part part_;
   Fields a_fields_, b_fields_;
@@ -119,23 +111,11 @@ struct PackedParts {
   PackedPart<float> floats;
 };
 
-/// Whether c is a term of all that the result comes from, so that an infinite or NaN c stays what it is as long as
-/// everything else is ordinary.
-bool keeps_specials_of_c(const Plan& plan) {
-  bool takes = false;
-  for (const NodePlan& node : plan.nodes) takes = node.takes_c || (takes && node.takes_before);
-  return takes;
-}
-
 /// One part, along all of k.
 class PartProduct {
  public:
   PartProduct(const Problem& problem, const Part& part)
-      : problem_(problem),
-        part_(part),
-        sets_specials_aside_(keeps_specials_of_c(problem.plan)),
-        sums_(part, rounded_up(part.m, kRows)),
-        packed_(problem, part) {}
+      : problem_(problem), part_(part), sums_(part, rounded_up(part.m, kRows)), packed_(problem, part) {}
 
   void run() {
     const PlainArithmetic plain;
@@ -192,34 +172,11 @@ class PartProduct {
   /// Takes them along if they and all that becomes of them is ordinary.
   template <class T>
   bool advance_ordinary(PackedPart<T>& packed, std::size_t row, std::size_t panel) {
-    const auto kernel = problem_.kernels.in<T>().ordinary;
     const Range rows = packed.a().range_of_rows(row), &columns = packed.b(panel).range[0];
     if (!is_ordinary<T>(rows, columns)) return false;
     Work<T> ordinary = work(packed, row, panel);
     ordinary.offset8 = rows.top() + columns.top() - 2 * kHighest8;
-    if (kernel(ordinary)) return true;
-    return sets_specials_aside_ && advance_without_specials(ordinary, kernel);
-  }
-  /// The same with zeros in place of results that are infinite or NaNs, which nothing ordinary changes.
-  template <class T>
-  static bool advance_without_specials(const Work<T>& ordinary, bool (*kernel)(const Work<T>&)) {
-    float before[kRows][kColumns];
-    bool any = false;
-    for (std::size_t r = 0; r < kRows; ++r) {
-      std::copy_n(ordinary.sums[r], kColumns, before[r]);
-      for (std::size_t j = 0; j < kColumns; ++j) {
-        if (std::isfinite(before[r][j])) continue;
-        ordinary.sums[r][j] = 0;
-        any = true;
-      }
-    }
-    const bool advances = any && kernel(ordinary);
-    for (std::size_t r = 0; r < kRows; ++r) {
-      for (std::size_t j = 0; j < kColumns; ++j) {
-        if (!std::isfinite(before[r][j])) ordinary.sums[r][j] = before[r][j];
-      }
-    }
-    return advances;
+    return problem_.kernels.in<T>().ordinary(ordinary);
   }
   bool advance_ordinary(std::size_t row, std::size_t panel) {
     if (problem_.plan.fits_floats && advance_ordinary(packed_.floats, row, panel)) return true;
@@ -265,7 +222,6 @@ class PartProduct {
 
   const Problem& problem_;
   Part part_;
-  bool sets_specials_aside_;
   PartNumbers<float> sums_;  // which hold all results, as fp16 or fp32 they are
   PackedParts packed_;
   struct {

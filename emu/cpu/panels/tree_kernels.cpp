@@ -213,32 +213,6 @@ class FittingSums {
   double most_ = 0;  ///< and at most this
 };
 
-/// Accumulations with zeros in place of infinite and NaN c, which nothing ordinary changes; if the rest is ordinary.
-bool run_accumulations_without_specials(const TreeWork& w) {
-  if (!w.are_finite || w.plan->nan.propagate) return false;
-  const TD d;
-  double before[kTreeRows][kColumns];
-  const auto each_vector = [&](const auto& with) HWY_ATTR {
-    for (std::size_t r = 0; r < kTreeRows; ++r) {
-      for (std::size_t column = 0; column < kColumns; column += kTreeLanes)
-        with(w.results[r] + column, before[r] + column);
-    }
-  };
-  TMask any = hn::Lt(zero(), zero());
-  each_vector([&](double* result, double* old) HWY_ATTR {
-    const TV c = hn::Load(d, result);
-    hn::StoreU(c, d, old);
-    hn::Store(hn::IfThenElseZero(is_finite(c), c), d, result);
-    any = hn::Or(any, hn::Not(is_finite(c)));
-  });
-  const bool runs = !hn::AllFalse(d, any) && run_accumulations(w);
-  each_vector([&](double* result, const double* old) HWY_ATTR {
-    const TV c = hn::LoadU(d, old);
-    hn::Store(hn::IfThenElse(is_finite(c), hn::Load(d, result), c), d, result);
-  });
-  return runs;
-}
-
 void take_c(const TreeWork& w) {
   static_assert(kPlaceOfC == 0);
   for (std::size_t r = 0; r < kTreeRows; ++r)
@@ -247,7 +221,7 @@ void take_c(const TreeWork& w) {
 
 void run(const TreeWork& w) {
   const TreePlan& plan = *w.plan;
-  if (!plan.accumulations.empty() && (run_accumulations(w) || run_accumulations_without_specials(w))) return;
+  if (!plan.accumulations.empty() && run_accumulations(w)) return;
   take_c(w);
   TreeWork at = w;
   FittingSums fitting(w);

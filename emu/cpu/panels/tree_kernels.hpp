@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "number_writer.hpp"
+#include "number_codes.hpp"
 #include "operands.hpp"
 #include "trees.hpp"
 

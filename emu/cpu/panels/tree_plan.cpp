@@ -9,7 +9,6 @@
 #include "emu/required_formats.hpp"
 #include "emu/rounding_steps.hpp"
 #include "emu/units.hpp"
-#include "number_writer.hpp"
 #include "trees.hpp"
 
 namespace tcnum::panels {

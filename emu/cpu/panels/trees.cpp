@@ -10,8 +10,7 @@
 
 #include "emu/cpu/tile_chain.hpp"
 #include "emu/machine_rounding.hpp"
-#include "number_reader.hpp"
-#include "number_writer.hpp"
+#include "number_codes.hpp"
 #include "parts.hpp"
 #include "prefetch.hpp"
 #include "tcnum/matrix.hpp"

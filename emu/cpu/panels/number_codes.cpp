@@ -2,12 +2,12 @@
 #include "targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "emu/cpu/panels/number_reader.cpp"
+#define HWY_TARGET_INCLUDE "emu/cpu/panels/number_codes.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which compiles this file anew for each target.
 #include <hwy/highway.h>
 
-#include "number_reader.hpp"
+#include "number_codes.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tcnum::panels {
@@ -15,40 +15,40 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using ReadD = hn::ScalableTag<double>;
-using ReadU = hn::RebindToUnsigned<ReadD>;
+using CodesD = hn::ScalableTag<double>;
+using CodesU = hn::RebindToUnsigned<CodesD>;
 
 /// Codes may lie anywhere, as unaligned vectors may.
 template <class Code>
-HWY_INLINE hn::Vec<ReadU> load_wide(const std::byte* codes) {
-  const hn::Rebind<Code, ReadU> narrow;
+HWY_INLINE hn::Vec<CodesU> load_wide(const std::byte* codes) {
+  const hn::Rebind<Code, CodesU> narrow;
   const auto loaded = hn::LoadU(narrow, reinterpret_cast<const Code*>(codes));
   if constexpr (sizeof(Code) == 8)
     return loaded;
   else if constexpr (sizeof(Code) == 4)
-    return hn::PromoteTo(ReadU(), loaded);
+    return hn::PromoteTo(CodesU(), loaded);
   else
-    return hn::PromoteTo(ReadU(), hn::PromoteTo(hn::Rebind<std::uint32_t, ReadU>(), loaded));
+    return hn::PromoteTo(CodesU(), hn::PromoteTo(hn::Rebind<std::uint32_t, CodesU>(), loaded));
 }
 
 /// Of magnitudes, which have no sign bit.
-HWY_INLINE hn::Mask<ReadU> at_least(hn::Vec<ReadU> magnitude, std::uint64_t least) {
-  const hn::RebindToSigned<ReadD> di;
+HWY_INLINE hn::Mask<CodesU> at_least(hn::Vec<CodesU> magnitude, std::uint64_t least) {
+  const hn::RebindToSigned<CodesD> di;
   const auto below = hn::Lt(hn::BitCast(di, magnitude), hn::Set(di, static_cast<std::int64_t>(least)));
-  return hn::RebindMask(ReadU(), hn::Not(below));
+  return hn::RebindMask(CodesU(), hn::Not(below));
 }
 
-HWY_INLINE void store(hn::Vec<ReadD> numbers, double* to) { hn::StoreU(numbers, ReadD(), to); }
-HWY_INLINE void store(hn::Vec<ReadD> numbers, float* to) {
-  const hn::Rebind<float, ReadD> narrow;
+HWY_INLINE void store(hn::Vec<CodesD> numbers, double* to) { hn::StoreU(numbers, CodesD(), to); }
+HWY_INLINE void store(hn::Vec<CodesD> numbers, float* to) {
+  const hn::Rebind<float, CodesD> narrow;
   hn::StoreU(hn::DemoteTo(narrow, numbers), narrow, to);
 }
 
 /// A vector of codes without specials among them; false, and nothing read, if there are some.
 template <class Code, class T>
 HWY_INLINE bool read_vector(const NumberReader<T>& how, const std::byte* codes, T* to) {
-  const ReadD d;
-  const ReadU du;
+  const CodesD d;
+  const CodesU du;
   const auto loaded = hn::And(load_wide<Code>(codes), hn::Set(du, how.code_mask));
   if (how.is_integer) {
     const auto beside = hn::Or(hn::Xor(loaded, hn::Set(du, how.sign)), hn::BitCast(du, hn::Set(d, 0x1p52)));
@@ -71,7 +71,7 @@ HWY_INLINE bool read_vector(const NumberReader<T>& how, const std::byte* codes, 
 
 template <class Code, class T>
 void read_codes(const NumberReader<T>& how, const std::byte* codes, std::size_t count, T* to) {
-  const std::size_t lanes = hn::Lanes(ReadD());
+  const std::size_t lanes = hn::Lanes(CodesD());
   for (std::size_t i = 0; i < count; i += lanes) {
     const std::size_t here = count - i < lanes ? count - i : lanes;
     if (here == lanes && read_vector<Code>(how, codes + i * sizeof(Code), to + i)) continue;
@@ -104,6 +104,62 @@ void read_doubles(const NumberReader<double>& how, const std::byte* codes, std::
   read_any(how, codes, count, to);
 }
 
+template <class Code>
+HWY_INLINE void store_narrow(hn::Vec<CodesU> codes, std::byte* to) {
+  const hn::Rebind<Code, CodesU> narrow;
+  if constexpr (sizeof(Code) == 8)
+    hn::StoreU(codes, narrow, reinterpret_cast<Code*>(to));
+  else
+    hn::StoreU(hn::TruncateTo(narrow, codes), narrow, reinterpret_cast<Code*>(to));
+}
+
+/// A vector of numbers; false, and nothing written, if there are NaNs among them that have their own codes.
+template <class Code>
+HWY_INLINE bool write_vector(const NumberWriter& how, const double* numbers, std::byte* to) {
+  const CodesD d;
+  const CodesU du;
+  const auto number = hn::LoadU(d, numbers);
+  const auto nan = hn::RebindMask(du, hn::IsNaN(number));
+  if (!how.nan_code && !hn::AllFalse(du, nan)) return false;
+  if (how.is_integer) {
+    const auto integer = hn::BitCast(du, hn::ConvertTo(hn::RebindToSigned<CodesD>(), number));
+    store_narrow<Code>(hn::And(integer, hn::Set(du, how.code_mask)), to);
+    return true;
+  }
+  const auto magnitude = hn::Abs(number);
+  const auto is_negative = hn::Ne(hn::BitCast(du, magnitude), hn::BitCast(du, number));
+  const auto sign = hn::IfThenElseZero(is_negative, hn::Set(du, how.sign));
+  const auto shifted = hn::BitCast(du, hn::Mul(magnitude, hn::Set(d, how.unit)));
+  const auto finite = hn::ShiftLeftSame(hn::ShiftRightSame(shifted, how.down), how.padding);
+  const auto is_infinite = hn::Eq(hn::BitCast(du, magnitude), hn::Set(du, NumberWriter::kInfinity));
+  const auto code = hn::Or(sign, hn::IfThenElse(is_infinite, hn::Set(du, how.infinity), finite));
+  store_narrow<Code>(hn::IfThenElse(nan, hn::Set(du, how.nan_code.value_or(0)), code), to);
+  return true;
+}
+
+template <class Code>
+void write_codes(const NumberWriter& how, const double* numbers, std::size_t count, std::byte* codes) {
+  const std::size_t lanes = hn::Lanes(CodesD());
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const std::size_t here = count - i < lanes ? count - i : lanes;
+    if (here == lanes && write_vector<Code>(how, numbers + i, codes + i * sizeof(Code))) continue;
+    for (std::size_t j = i; j < i + here; ++j) how.put(how.code(numbers[j]), codes, j);
+  }
+}
+
+void write_any(const NumberWriter& how, const double* numbers, std::size_t count, std::byte* codes) {
+  switch (how.bytes) {
+    case 1:
+      return write_codes<std::uint8_t>(how, numbers, count, codes);
+    case 2:
+      return write_codes<std::uint16_t>(how, numbers, count, codes);
+    case 4:
+      return write_codes<std::uint32_t>(how, numbers, count, codes);
+    default:
+      return write_codes<std::uint64_t>(how, numbers, count, codes);
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace tcnum::panels
 HWY_AFTER_NAMESPACE();
@@ -113,6 +169,7 @@ namespace tcnum::panels {
 
 HWY_EXPORT(read_floats);
 HWY_EXPORT(read_doubles);
+HWY_EXPORT(write_any);
 
 template <class T>
 NumberReader<T>::NumberReader(const OperandRule& rule, const NanBits<T>& nan_operands) : nan(nan_operands) {
@@ -152,6 +209,31 @@ void NumberReader<T>::read(const std::byte* codes, std::size_t stride, std::size
 
 template struct NumberReader<float>;
 template struct NumberReader<double>;
+
+NumberWriter::NumberWriter(FormatId id, std::optional<std::uint64_t> code_of_nans) : nan_code(code_of_nans) {
+  const Format& f = format(id);
+  bytes = static_cast<std::size_t>(f.storage_bytes());
+  is_integer = !f.floating;
+  is_fp64 = id == FormatId::fp64;
+  code_mask = f.code_mask();
+  sign = std::uint64_t{1} << (f.storage_bits - 1);
+  padding = f.padding_bits;
+  down = kFraction - f.fraction_bits;
+  infinity = f.first_non_finite() << f.padding_bits;
+  unit = std::bit_cast<double>(static_cast<std::uint64_t>(f.bias) << kFraction);
+}
+
+void NumberWriter::write(const double* numbers, std::size_t count, std::byte* codes, std::size_t stride) const {
+  if (stride == 1) return HWY_DYNAMIC_DISPATCH(write_any)(*this, numbers, count, codes);
+  constexpr std::size_t kAtOnce = 64, kMostBytes = 8;
+  std::byte side_by_side[kAtOnce * kMostBytes];
+  for (std::size_t i = 0; i < count; i += kAtOnce) {
+    const std::size_t here = count - i < kAtOnce ? count - i : kAtOnce;
+    HWY_DYNAMIC_DISPATCH(write_any)(*this, numbers + i, here, side_by_side);
+    for (std::size_t j = 0; j < here; ++j)
+      std::memcpy(codes + (i + j) * stride * bytes, side_by_side + j * bytes, bytes);
+  }
+}
 
 }  // namespace tcnum::panels
 #endif
