@@ -1,9 +1,10 @@
 // From the recorded answers alone: the verdicts, and what the catalogue has of fits.
-// Labels: long-parts parts=8
+// Labels: long-parts parts=4
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
 
+#include "seed_of_run.hpp"
 #include "src/fit/fit.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/sparse_tiles.hpp"
@@ -11,14 +12,15 @@
 namespace tcnum {
 namespace {
 
-/// The instructions whose answers are recorded one by one. (campaign_test.cpp has the others.)
+/// The instructions whose answers are recorded one by one, of which a run takes every second. (campaign_test.cpp has
+/// the others.)
 std::vector<const Instruction*> hopper() {
   std::vector<const Instruction*> fitted;
   for (const CatalogueEntry& entry : catalogue(ArchId::sm_90)) {
     if (entry.fitted && recorded_as(*entry.instruction) == entry.instruction->name())
       fitted.push_back(entry.instruction);
   }
-  return fitted;
+  return test::those_of_run(std::move(fitted), 2);
 }
 
 Vectors recorded(const Instruction& instruction) {
