@@ -93,6 +93,11 @@ const std::vector<double>* Record::numbers(std::string_view name) const {
   return found == series.end() ? nullptr : &found->numbers;
 }
 
+std::optional<double> Record::number(std::string_view name, std::size_t i) const {
+  const std::vector<double>* const all = numbers(name);
+  return all != nullptr && i < all->size() ? std::optional((*all)[i]) : std::nullopt;
+}
+
 void Record::set(std::string name, Value value) {
   if (double* const x = std::get_if<double>(&value)) {
     if (!std::isfinite(*x)) return;  // JSON has no such number

@@ -45,6 +45,8 @@ struct Record {
   /// As text: numbers as JSON has them; empty if there is none.
   std::string text(std::string_view name) const;
   const std::vector<double>* numbers(std::string_view name) const;
+  /// The i-th of a series, where there are so many.
+  std::optional<double> number(std::string_view series, std::size_t i) const;
   void set(std::string name, Value value);
 
   friend bool operator==(const Record&, const Record&) = default;

@@ -46,6 +46,23 @@ const GemmFormats* find_gemm_formats(std::string_view subject) {
   return found == kGemmFormats.end() ? nullptr : &*found;
 }
 
+std::vector<std::optional<TimedProduct>> timed_products(const Record& record) {
+  constexpr double kMostSize = 1 << 24, kLeastMicroseconds = 1e-3, kMostMicroseconds = 1e12;
+  const auto is_size = [](double x) { return x >= 1 && x <= kMostSize && x == std::floor(x); };
+  std::vector<std::optional<TimedProduct>> products;
+  for (std::size_t i = 0;; ++i) {
+    const auto m = record.number("m", i), n = record.number("n", i), k = record.number("k", i),
+               us = record.number("microseconds", i);
+    if (!m || !n || !k || !us) return products;
+    products.emplace_back();
+    if (!is_size(*m) || !is_size(*n) || !is_size(*k) || !(*us >= kLeastMicroseconds && *us <= kMostMicroseconds)) {
+      continue;
+    }
+    const GemmShape shape{static_cast<std::size_t>(*m), static_cast<std::size_t>(*n), static_cast<std::size_t>(*k)};
+    products.back() = {shape, *us, record.number("clock_mhz", i).value_or(0)};
+  }
+}
+
 std::vector<std::byte> gemm_codes(FormatId id, std::uint64_t seed) {
   constexpr std::uint32_t kSeries = 2;
   Codes codes(format(id).storage_bytes(), kGemmCodes);

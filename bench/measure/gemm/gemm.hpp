@@ -28,6 +28,16 @@ std::string gemm_subject(const GemmFormats& formats);
 /// Of a subject of either measurement; null if it is none.
 const GemmFormats* find_gemm_formats(std::string_view subject);
 
+/// A product, and how long it took.
+struct TimedProduct {
+  GemmShape shape;
+  double microseconds = 0, clock_mhz = 0;  ///< a clock of 0: not known
+
+  double tera_per_second() const { return shape.operations() * 1e-6 / microseconds; }
+};
+/// Those of a record of either measurement, by their places in the set of shapes; none where it says what cannot be.
+std::vector<std::optional<TimedProduct>> timed_products(const Record& record);
+
 /// The codes that matrices are made of: element i of the device's memory is codes[i mod kGemmCodes], a prime, so that
 /// no two rows are alike.
 inline constexpr std::size_t kGemmCodes = 4194301;

@@ -174,11 +174,8 @@ std::vector<ProductTiling> tilings_of(const ProductDevice& device, const GemmSha
   return tilings;
 }
 
-/// Of a matrix that somebody could have timed; a record may be a stranger's.
-bool is_size(double number) {
-  constexpr double kMost = 1 << 18;
-  return number >= 1 && number <= kMost && number == std::floor(number);
-}
+/// Of a matrix that the model is asked about; a record may be a stranger's.
+constexpr std::size_t kMostSize = 1 << 18;
 /// 0 of what is none.
 int small_number(double number) {
   constexpr double kMost = 1 << 15;
@@ -243,24 +240,18 @@ std::vector<MeasuredProduct> measured_products(const Document& document, std::st
     const GemmFormats* const formats = find_gemm_formats(record.subject);
     const GemmTile* const tile = find_tile(kernel);
     if (formats == nullptr || (kernel == kLibraryName) != by_library || (tile == nullptr) != by_library) continue;
-    const auto series = [&](const char* name, std::size_t i) -> std::optional<double> {
-      const std::vector<double>* const numbers = record.numbers(name);
-      if (numbers == nullptr || i >= numbers->size()) return std::nullopt;
-      return (*numbers)[i];
-    };
-    for (std::size_t i = 0;; ++i) {
-      const auto m = series("m", i), n = series("n", i), k = series("k", i), us = series("microseconds", i);
-      if (!m || !n || !k || !us) break;
-      if (!is_size(*m) || !is_size(*n) || !is_size(*k) || !(*us > 0)) continue;
-      MeasuredProduct product;
-      product.formats = static_cast<std::size_t>(formats - kGemmFormats.data());
-      product.shape = {static_cast<std::size_t>(*m), static_cast<std::size_t>(*n), static_cast<std::size_t>(*k)};
-      product.microseconds = *us;
-      product.clock_mhz = series("clock_mhz", i).value_or(0);
+    const auto timed = timed_products(record);
+    for (std::size_t i = 0; i < timed.size(); ++i) {
+      if (!timed[i] || std::max({timed[i]->shape.m, timed[i]->shape.n, timed[i]->shape.k}) > kMostSize) continue;
+      MeasuredProduct product{static_cast<std::size_t>(formats - kGemmFormats.data()),
+                              timed[i]->shape,
+                              {},
+                              timed[i]->microseconds,
+                              timed[i]->clock_mhz};
       if (tile != nullptr) {
         product.tiling = {*tile, 1};
       } else {
-        const auto number_of = [&](const char* name) { return small_number(series(name, i).value_or(0)); };
+        const auto number_of = [&](const char* name) { return small_number(record.number(name, i).value_or(0)); };
         const auto tiling = library_tiling(number_of("tile_id"), number_of("cluster_id"), number_of("split_k"));
         if (!tiling) continue;
         product.tiling = *tiling;

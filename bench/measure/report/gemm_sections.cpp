@@ -29,32 +29,8 @@ constexpr auto kShapeSets = std::to_array<ShapeSet>(
      {kSmallShapes, "A few small ones that no tile divides.", true},
      {kOwnShapes, "Somebody's own.", true}});
 
-/// D = A · B, and how long it took.
-struct Product {
-  double m = 0, n = 0, k = 0, microseconds = 0;
-
-  bool same_shape(const Product& other) const { return m == other.m && n == other.n && k == other.k; }
-  double tera_operations() const { return 2e-12 * m * n * k; }
-  double tera_per_second() const { return tera_operations() / microseconds * 1e6; }
-};
-
-/// By its place in the set of shapes; none where a record does not say, or says what cannot be.
-using Products = std::vector<std::optional<Product>>;
-
-Products products_of(const Record& record) {
-  constexpr double kLeast = 1e-3, kMost = 1e12;
-  Products products;
-  for (std::size_t i = 0;; ++i) {
-    std::array<double, 4> numbers{};
-    for (std::size_t s = 0; const char* name : {"m", "n", "k", "microseconds"}) {
-      const std::vector<double>* const series = record.numbers(name);
-      if (series == nullptr || i >= series->size()) return products;
-      numbers[s++] = (*series)[i];
-    }
-    const bool can_be = std::ranges::all_of(numbers, [](double x) { return x >= kLeast && x <= kMost; });
-    products.push_back(can_be ? std::optional(Product{numbers[0], numbers[1], numbers[2], numbers[3]}) : std::nullopt);
-  }
-}
+/// By its place in the set of shapes.
+using Products = std::vector<std::optional<TimedProduct>>;
 
 /// Those of one kernel, or of several of which each product has the fastest.
 struct KernelProducts {
@@ -76,7 +52,7 @@ std::vector<Group> groups_of(const Document& document) {
     const std::string set = r->text("shapes"), kernel = r->text("kernel");
     auto group = std::ranges::find_if(groups, [&](const Group& g) { return g.set == set && g.subject == r->subject; });
     if (group == groups.end()) group = groups.insert(groups.end(), {set, r->subject, {}, {}});
-    KernelProducts products{r, products_of(*r), {}};
+    KernelProducts products{r, timed_products(*r), {}};
     products.kernels.assign(products.products.size(), kernel);
     if (kernel == kLibraryName) {
       group->library = std::move(products);
@@ -95,8 +71,8 @@ KernelProducts best_of(const std::vector<KernelProducts>& tiles) {
         best.products.emplace_back();
         best.kernels.emplace_back();
       }
-      const std::optional<Product>&product = tile.products[i], &before = best.products[i];
-      if (!product || (before && !before->same_shape(*product))) continue;
+      const std::optional<TimedProduct>&product = tile.products[i], &before = best.products[i];
+      if (!product || (before && before->shape != product->shape)) continue;
       if (before && before->microseconds <= product->microseconds) continue;
       best.products[i] = product;
       best.kernels[i] = tile.kernels[i];
@@ -118,8 +94,9 @@ std::vector<double> percent_of_library(const Products& products, const std::opti
   std::vector<double> percent;
   if (!library) return percent;
   for (std::size_t i = 0; i < std::min(products.size(), library->products.size()); ++i) {
-    const std::optional<Product>&ours = products[i], &theirs = library->products[i];
-    if (ours && theirs && ours->same_shape(*theirs)) percent.push_back(theirs->microseconds / ours->microseconds * 100);
+    const std::optional<TimedProduct>&ours = products[i], &theirs = library->products[i];
+    if (ours && theirs && ours->shape == theirs->shape)
+      percent.push_back(theirs->microseconds / ours->microseconds * 100);
   }
   return percent;
 }
@@ -149,7 +126,7 @@ std::vector<Plot> rate_plots(const std::vector<Group>& groups) {
   std::vector<Plot> plots;
   const auto add = [](Line& line, const Products& products) {
     for (const auto& p : products) {
-      if (p) line.points.emplace_back(p->tera_operations(), p->tera_per_second());
+      if (p) line.points.emplace_back(p->shape.operations() * 1e-12, p->tera_per_second());
     }
   };
   for (const Group& group : groups) {
@@ -231,8 +208,8 @@ Section kernels_section(const std::vector<Group>& groups, const ShapeSet& set) {
   return section;
 }
 
-std::string microseconds_cell(const Products& products, std::size_t i, const Product& shape) {
-  const bool there = i < products.size() && products[i] && products[i]->same_shape(shape);
+std::string microseconds_cell(const Products& products, std::size_t i, const GemmShape& shape) {
+  const bool there = i < products.size() && products[i] && products[i]->shape == shape;
   return there ? fmt::format("{:.1f}", products[i]->microseconds) : "–";
 }
 
@@ -255,15 +232,14 @@ Section products_section(const std::vector<Group>& groups, const ShapeSet& set) 
     append(section.table[0], {fmt::format("{} µs", group.subject), "tile", "cuBLASLt µs"});
   }
   for (std::size_t i = 0; i < count; ++i) {
-    std::optional<Product> shape;
+    std::optional<GemmShape> shape;
     for (const Column& column : columns) {
       for (const Products* products : {&column.best.products, &column.library}) {
-        if (!shape && i < products->size()) shape = (*products)[i];
+        if (!shape && i < products->size() && (*products)[i]) shape = (*products)[i]->shape;
       }
     }
     if (!shape) continue;
-    std::vector<std::string> row = {fmt::format("{:.0f}", shape->m), fmt::format("{:.0f}", shape->n),
-                                    fmt::format("{:.0f}", shape->k)};
+    std::vector<std::string> row = {std::to_string(shape->m), std::to_string(shape->n), std::to_string(shape->k)};
     for (const Column& column : columns) {
       const std::string ours = microseconds_cell(column.best.products, i, *shape);
       append(row, {ours, ours == "–" ? ours : column.best.kernels[i], microseconds_cell(column.library, i, *shape)});

@@ -178,13 +178,11 @@ Section points_section(const Document& document) {
                   true};
   for (const Column& column : kColumns) section.table[0].emplace_back(column.heading);
   for (const Record* r : rows_of(document, "roofline")) {
-    const std::vector<double>* const intensities = r->numbers("sweep_intensity");
-    for (std::size_t i = 0; intensities != nullptr && i < intensities->size(); ++i) {
+    for (std::size_t i = 0; r->number("sweep_intensity", i); ++i) {
       std::vector<std::string> row = {short_name(*r)};
       for (const Column& column : kColumns) {
-        const std::vector<double>* const numbers = r->numbers(column.series);
-        const bool has = numbers != nullptr && i < numbers->size();
-        row.push_back(has ? fmt::format("{:.{}f}", (*numbers)[i], column.digits) : "–");
+        const auto number = r->number(column.series, i);
+        row.push_back(number ? fmt::format("{:.{}f}", *number, column.digits) : "–");
       }
       section.table.push_back(std::move(row));
     }
