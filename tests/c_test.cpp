@@ -5,11 +5,9 @@
 #include "labels.hpp"
 #include "tcnum/tcnum.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -24,14 +22,9 @@
 #include <vector>
 
 #include "files.hpp"
-#include "src/report/explain.hpp"
 #include "tcnum/catalogue.hpp"
-#include "tcnum/exact.hpp"
-#include "tcnum/fit.hpp"
 #include "tcnum/gemm.hpp"
-#include "tcnum/gemm_error.hpp"
 #include "tcnum/oracle.hpp"
-#include "tcnum/sparse_tiles.hpp"
 #include "tcnum/tcnum.hpp"
 
 namespace tcnum {

@@ -3,7 +3,6 @@
 #include "src/files/matrix_file.hpp"
 
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
 #include <algorithm>
 #include <cstdint>

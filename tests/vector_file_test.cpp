@@ -1,6 +1,5 @@
 // Labels: sanitized
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
 #include <algorithm>
 #include <array>
