@@ -9,6 +9,7 @@
 #include "emu/required_formats.hpp"
 #include "emu/rounding_steps.hpp"
 #include "emu/units.hpp"
+#include "number_codes.hpp"
 #include "trees.hpp"
 
 namespace tcnum::panels {
