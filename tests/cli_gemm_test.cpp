@@ -248,6 +248,17 @@ TEST_F(CliGemm, AsksAProgram) {
   EXPECT_EQ(placed.out, fit) << placed.err;
 }
 
+TEST_F(CliGemm, SaysInAPipeWhatItIsAt) {
+  write("slow", "#!/bin/sh\nsleep 6\nexit 9\n");
+  fs::permissions(folder_ / "slow", fs::perms::owner_all);
+  const Result fit =
+      run({"gemm", "--fit", "--from", "exec:./slow", "--formats", "fp16:fp32", "--shape", "8x8x16", "--json", "-"});
+  EXPECT_EQ(fit.status, 2) << fit.err;
+  EXPECT_NE(fit.err.find("tcnum: 5 s: waiting for product 1\n"), std::string::npos) << fit.err;
+  EXPECT_EQ(fit.err.find('\r'), std::string::npos);
+  EXPECT_EQ(fit.out, "");
+}
+
 TEST_F(CliGemm, DescribesTheNamedPlans) {
   const std::string help = run({"gemm", "--help"}).out;
   for (const NamedPlan& plan : named_plans()) {
