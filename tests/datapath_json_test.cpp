@@ -523,56 +523,14 @@ void reads_or_refuses(const Json& json) {
 
 RC_GTEST_PROP(DatapathJsonFuzz, ChangedValuesReadOrAreRefused, ()) {
   static const std::vector<std::string> names = example_names();
-  static const std::vector<Json> values = {nullptr,
-                                           true,
-                                           false,
-                                           0,
-                                           1,
-                                           2,
-                                           3,
-                                           7,
-                                           15,
-                                           16,
-                                           24,
-                                           -1,
-                                           -133,
-                                           200,
-                                           201,
-                                           20000,
-                                           1048576,
-                                           1e300,
-                                           0.5,
-                                           std::numeric_limits<std::int64_t>::min(),
-                                           std::numeric_limits<std::uint64_t>::max(),
-                                           "",
-                                           "c",
-                                           "exact",
-                                           "0..7",
-                                           "8..15",
-                                           "0..0",
-                                           "..",
-                                           "fp32",
-                                           "fp16",
-                                           "fp64",
-                                           "s32",
-                                           "ue8m0",
-                                           "fused",
-                                           "natural",
-                                           "up",
-                                           "down",
-                                           "alignment",
-                                           "0x7fffffff",
-                                           "0x0",
-                                           "kept",
-                                           "flushed",
-                                           "infinity",
-                                           "max_finite",
-                                           Json::array(),
-                                           Json::object(),
-                                           Json::array({"fused", "c"}),
-                                           Json{{"floor", -5}},
-                                           Json{{"format", "fp32"}},
-                                           "line\nbreak \xff"};
+  static const std::vector<Json> values = [] {
+    Json some = Json::parse(R"([null, true, false, 0, 1, 2, 3, 7, 15, 16, 24, -1, -133, 200, 201, 20000, 1048576, 1e300,
+        0.5, -9223372036854775808, 18446744073709551615, "", "c", "exact", "0..7", "8..15", "0..0", "..", "fp32", "fp16",
+        "fp64", "s32", "ue8m0", "fused", "natural", "up", "down", "alignment", "0x7fffffff", "0x0", "kept", "flushed",
+        "infinity", "max_finite", [], {}, ["fused", "c"], {"floor": -5}, {"format": "fp32"}])");
+    some.push_back("line\nbreak \xff");
+    return some.get<std::vector<Json>>();
+  }();
   Json json = example(*rc::gen::elementOf(names));
   const int edits = *rc::gen::inRange(1, 5);
   for (int edit = 0; edit < edits; ++edit) {
