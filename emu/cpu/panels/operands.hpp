@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "buffer.hpp"
+#include "emu/cpu/buffer.hpp"
 #include "plan.hpp"
 
 namespace tcnum::panels {

@@ -1,14 +1,14 @@
-// Memory that panels work in.
+// Memory that vectors work in.
 #pragma once
 
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
 
-namespace tcnum::panels {
+namespace tcnum {
 
 /// So many bytes that vectors can load, whatever they hold; std::bad_alloc if there are none. For std::free().
-void* allocate(std::size_t bytes);
+void* allocate_for_vectors(std::size_t bytes);
 
 /// Numbers that vectors can load. Growing it loses them.
 template <class T>
@@ -16,7 +16,7 @@ class Buffer {
  public:
   void resize(std::size_t size) {
     if (size > room_) {
-      data_.reset(static_cast<T*>(allocate(size * sizeof(T))));
+      data_.reset(static_cast<T*>(allocate_for_vectors(size * sizeof(T))));
       room_ = size;
     }
     size_ = size;
@@ -35,4 +35,4 @@ class Buffer {
   std::size_t size_ = 0, room_ = 0;
 };
 
-}  // namespace tcnum::panels
+}  // namespace tcnum

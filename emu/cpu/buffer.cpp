@@ -5,9 +5,9 @@
 #include <hwy/aligned_allocator.h>
 #include <sys/mman.h>
 
-namespace tcnum::panels {
+namespace tcnum {
 
-void* allocate(std::size_t bytes) {
+void* allocate_for_vectors(std::size_t bytes) {
   // A system gives memory page by page, each cleared when it is first touched. In pages of 4 KiB that takes up to a
   // tenth of the time of a product of 1024.
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
@@ -21,4 +21,4 @@ void* allocate(std::size_t bytes) {
   return memory;
 }
 
-}  // namespace tcnum::panels
+}  // namespace tcnum
