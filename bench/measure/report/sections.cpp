@@ -161,9 +161,13 @@ void keep_titled(std::vector<Section>& all, std::string_view title) {
 std::vector<Section> sections_of(const Document& document, const SassTable& sass, std::string_view title) {
   std::vector<Section> all = {header(document), glance(document)};
   for (auto& sections : {instruction_sections(document, sass), sync_sections(document), memory_sections(document),
-                         copy_sections(document), gemm_sections(document), model_sections(document)}) {
+                         copy_sections(document), gemm_sections(document)}) {
     std::ranges::copy(sections, std::back_inserter(all));
   }
+  // The model's take seconds to predict all products: not where another one was asked for.
+  const auto is_asked = [&](const Section& s) { return in_lower_case(s.title) == in_lower_case(title); };
+  if (title.empty() || std::ranges::none_of(all, is_asked))
+    std::ranges::copy(model_sections(document), std::back_inserter(all));
   std::erase_if(all, [](const Section& s) { return s.table.size() < 2; });
   if (!title.empty()) keep_titled(all, title);
   return all;
