@@ -1,13 +1,13 @@
 # How a build of all reads headers less often; TCNUM_TOGETHER asks for it.
 
 # Compiles files of a room together, up to 64 at a time: most of the time that one takes goes to headers that its
-# neighbours read too. Files that call something of their own as a neighbour does stand ALONE, and so do those with options
-# of their own.
+# neighbours read too. ACROSS_ROOMS: of all rooms. Files that call something of their own as a neighbour does stand ALONE,
+# and so do those with options of their own.
 function(tcnum_compile_together target)
   if(NOT TCNUM_TOGETHER)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" ALONE)
+  cmake_parse_arguments(PARSE_ARGV 1 arg ACROSS_ROOMS "" ALONE)
   foreach(path ${arg_ALONE}) # a build may leave out files that are there
     if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${path})
       message(FATAL_ERROR "${path} is to be compiled alone, and is not there")
@@ -26,6 +26,9 @@ function(tcnum_compile_together target)
     endif()
     cmake_path(GET path PARENT_PATH room)
     string(MAKE_C_IDENTIFIER "room_${room}" room)
+    if(arg_ACROSS_ROOMS)
+      set(room all)
+    endif()
     if(NOT DEFINED files_${room})
       set(files_${room} 0)
     endif()

@@ -1,5 +1,5 @@
 // tcgen05.mma without its PTX: what each thread does with operands and results around the instruction, and how they
-// reach it. A CPU can run it too, with a tensor core of its own (tests/cuda_tcgen05_test.cpp).
+// reach it. A CPU can run it too, with a tensor core of its own (tests/probes/cuda_tcgen05_test.cpp).
 //
 // Shapes, formats and layouts are numbers in descriptors, not the instruction's text: a kernel is one for each kind
 // (tcgen05_kernel.cuh), and for all M and N.

@@ -11,7 +11,7 @@ namespace {
 
 using enum ArchId;
 
-// tests/published_test.cpp runs these files, and checks that they have so many answers.
+// tests/catalogue/published_test.cpp runs these files, and checks that they have so many answers.
 // clang-format off
 constexpr auto kPublished = std::to_array<PublishedAnswers>({
     {sm_70,  "mma.m8n8k4.f32.f16.f16.f32",    "V100",          5000},

@@ -1,5 +1,5 @@
 // What the fuzz harnesses share. A harness is a function of an input's bytes: it does with them what the program would,
-// and more, and aborts where the program would be wrong. A test replays its inputs (tests/fuzz_corpus_test.cpp);
+// and more, and aborts where the program would be wrong. A test replays its inputs (tests/fuzz_test.cpp);
 // libFuzzer looks for more of them (driver.cpp).
 #pragma once
 

@@ -31,7 +31,7 @@ std::uint64_t hash_of(const Tiles& tiles, std::uint64_t hash) {
 }
 
 /// Whoever changes a number here changes what a live oracle is asked, and must show that fits are as good as before
-/// (tests/blind_test.cpp, tests/integer_fit_test.cpp).
+/// (tests/fit/blind_test.cpp, tests/fit/integer_fit_test.cpp).
 TEST(Questions, AreTheSameOnEveryMachine) {
   std::uint64_t random = 0, boundaries = 0;
   for (const char* each : {"mma.m16n8k16.f32.f16.f16.f32", "mma.m16n8k8.f32.tf32.tf32.f32",

@@ -428,7 +428,7 @@ const Generator kGenerators[] = {
     {"any sums", test::random_datapath},
 };
 
-/// And each row of the GPU's table that takes tiles is reached; tests/cuda_products_test.cpp tries those of matrices
+/// And each row of the GPU's table that takes tiles is reached; tests/emu/cuda_products_test.cpp tries those of matrices
 /// alone.
 TEST(GpuEmulator, EqualsExactOnDatapathsOfEveryGenerator) {
   std::map<GpuEvaluator, int> taken;

@@ -1,5 +1,5 @@
 // Classes of a space are neither too large nor too small: of neighbours, which differ in one property, those of one
-// class give the same results, and those of two some input tells apart. (tests/equivalence_test.cpp has the first for
+// class give the same results, and those of two some input tells apart. (tests/fit/equivalence_test.cpp has the first for
 // any choices, and takes minutes.)
 #include <gtest/gtest.h>
 
