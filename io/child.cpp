@@ -96,7 +96,7 @@ int milliseconds_until(Clock::time_point until, Clock::time_point now, std::chro
 
 }  // namespace
 
-Patience Patience::of(std::chrono::duration<double> time, const std::atomic<bool>* stop) {
+Deadline Deadline::of(std::chrono::duration<double> time, const std::atomic<bool>* stop) {
   constexpr std::chrono::duration<double> kForever = std::chrono::hours(24 * 365);
   return {Clock::now() + std::chrono::duration_cast<Clock::duration>(std::min(time, kForever)), stop};
 }
@@ -169,17 +169,17 @@ void Child::read_errors() {
   }
 }
 
-Child::Wait Child::talk(std::span<const std::byte> input, const Take& take, const Patience& patience) {
+Child::Wait Child::talk(std::span<const std::byte> input, const Take& take, const Deadline& deadline) {
   const NoBrokenPipes guard;
   std::array<std::byte, 1 << 16> buffer;
   for (;;) {
-    if (patience.stop != nullptr && *patience.stop) return Wait::stopped;
+    if (deadline.stop != nullptr && *deadline.stop) return Wait::stopped;
     const Clock::time_point now = Clock::now();
-    if (now >= patience.until) return Wait::out_of_time;
+    if (now >= deadline.until) return Wait::out_of_time;
     // poll() looks away from descriptors that are negative, and says of all others when their other end is gone.
     std::array<pollfd, 3> ends = {
         {{input_, static_cast<short>(input.empty() ? 0 : POLLOUT), 0}, {output_, POLLIN, 0}, {errors_, POLLIN, 0}}};
-    const int ready = poll(ends.data(), ends.size(), milliseconds_until(patience.until, now, kLongestNap));
+    const int ready = poll(ends.data(), ends.size(), milliseconds_until(deadline.until, now, kLongestNap));
     if (ready == 0 && has_ended()) return Wait::output_ended;  // what it has started may keep its pipes open
     if (ready <= 0) continue;
     const auto& [to_write, to_read, complaints] = ends;
@@ -207,7 +207,7 @@ bool Child::has_ended() {
   return info.si_pid == pid_;
 }
 
-Child::Wait Child::await_end(const Patience& patience, const Take& take) {
+Child::Wait Child::await_end(const Deadline& deadline, const Take& take) {
   close_pipe_end(input_);
   if (pid_ == 0) return Wait::done;
   std::array<std::byte, 1 << 16> buffer;
@@ -218,13 +218,13 @@ Child::Wait Child::await_end(const Patience& patience, const Take& take) {
   };
   std::chrono::milliseconds nap = kShortestNap;
   for (bool ended = false;;) {
-    if (patience.stop != nullptr && *patience.stop) return Wait::stopped;
+    if (deadline.stop != nullptr && *deadline.stop) return Wait::stopped;
     const Clock::time_point now = Clock::now();
-    if (now >= patience.until) return Wait::out_of_time;
+    if (now >= deadline.until) return Wait::out_of_time;
     // What it wrote before it ended is in the pipes when it has: once more then, until they are empty.
     ended = ended || has_ended();
     std::array<pollfd, 2> ends = {{{output_, POLLIN, 0}, {errors_, POLLIN, 0}}};
-    const int ready = poll(ends.data(), ends.size(), ended ? 0 : milliseconds_until(patience.until, now, nap));
+    const int ready = poll(ends.data(), ends.size(), ended ? 0 : milliseconds_until(deadline.until, now, nap));
     if (ready > 0) {
       if (ends[0].revents != 0) read_output();
       if (ends[1].revents != 0) read_errors();

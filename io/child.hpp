@@ -15,11 +15,11 @@
 namespace tcnum {
 
 /// How long to wait for a program.
-struct Patience {
+struct Deadline {
   std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
   const std::atomic<bool>* stop = nullptr;  ///< waits no longer once it is true; null: nothing stops it
 
-  static Patience of(std::chrono::duration<double> time, const std::atomic<bool>* stop = nullptr);
+  static Deadline of(std::chrono::duration<double> time, const std::atomic<bool>* stop = nullptr);
 };
 
 class Child {
@@ -49,10 +49,10 @@ class Child {
   ~Child();
 
   /// Writes `input`, and hands on what the program writes, until `take` is content.
-  Wait talk(std::span<const std::byte> input, const Take& take, const Patience& patience);
+  Wait talk(std::span<const std::byte> input, const Take& take, const Deadline& deadline);
   /// Closes its standard input, and waits until it has ended. What it writes meanwhile goes to `take`, whatever that
   /// says.
-  Wait await_end(const Patience& patience, const Take& take = {});
+  Wait await_end(const Deadline& deadline, const Take& take = {});
 
   /// After await_end(): its exit status, 128 and more if a signal ended it; nothing if it runs on.
   std::optional<int> status() const;

@@ -33,8 +33,8 @@ __device__ void time_chains(const TimedLaunch& run) {
   const Register a = static_cast<const Register*>(run.a)[lane], b = static_cast<const Register*>(run.b)[lane];
   Register* const to_d =
       static_cast<Register*>(run.d) + (blockIdx.x * run.warps + warp) * (kChains * kWarpLanes) + lane;
-  settle(a);
-  settle(b);
+  do_not_optimize(a);
+  do_not_optimize(b);
 
   Stopwatch stopwatch(run);
   for (unsigned round = 0; round < run.rounds; ++round) {
@@ -42,7 +42,7 @@ __device__ void time_chains(const TimedLaunch& run) {
 #pragma unroll
     for (int c = 0; c < kChains; ++c) chain[c] = Chain{static_cast<const Register*>(run.c)[c * kWarpLanes + lane]};
 #pragma unroll
-    for (int c = 0; c < kChains; ++c) settle(chain[c].x);
+    for (int c = 0; c < kChains; ++c) do_not_optimize(chain[c].x);
     stopwatch.start();
     constexpr int kUnroll = unrolled_steps(Op::kBody, kChains);
 #pragma unroll 1
@@ -54,7 +54,7 @@ __device__ void time_chains(const TimedLaunch& run) {
       }
     }
 #pragma unroll
-    for (int c = 0; c < kChains; ++c) settle(chain[c].x);
+    for (int c = 0; c < kChains; ++c) do_not_optimize(chain[c].x);
     stopwatch.stop();
     bool same = true;
 #pragma unroll

@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(kChaseThreads) chase_kernel(const ChaseLaunch 
 #pragma unroll
       for (unsigned i = 0; i < kChaseHops; ++i) at = pointers.next(at);
     }
-    settle(at);
+    do_not_optimize(at);
   };
   chase(run.warm_hops);
   const long long before = clock64();

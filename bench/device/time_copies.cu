@@ -350,7 +350,7 @@ __global__ void __launch_bounds__(kCopyLatencyThreads, kBlocksOfSm)
           asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(word) : "l"(at) : "memory");
           seen ^= word;
         }
-        settle(seen);
+        do_not_optimize(seen);
       }
       __syncthreads();
       if constexpr (Way::kCluster > 1) meet_cluster();
@@ -359,7 +359,7 @@ __global__ void __launch_bounds__(kCopyLatencyThreads, kBlocksOfSm)
       Way::close();
       Way::wait(1, stage, i & 1);
       if constexpr (std::is_same_v<Way, LoadStore> || std::is_same_v<Way, Async>) __syncthreads();
-      settle(load_shared(last_word));
+      do_not_optimize(load_shared(last_word));
       const long long end = clock64();
       if (group.leads() && blockIdx.x == 0) run.cycles[i] = static_cast<std::uint32_t>(end - begin);
       atomicAdd(run.checksums + i * gridDim.x + blockIdx.x, sum_of(stage.to, run.copy_bytes, group));

@@ -107,7 +107,7 @@ __device__ void time_chains(const TimedLaunch& run) {
 #pragma unroll
     for (int c = 0; c < kChains; ++c) Timed::read_c(d[c], run.c, c * kTimedTiles + tile);
 #pragma unroll
-    for (int i = 0; i < kChains * kND; ++i) settle(d[i / kND][i % kND]);
+    for (int i = 0; i < kChains * kND; ++i) do_not_optimize(d[i / kND][i % kND]);
     stopwatch.start();
     constexpr int kUnroll = unrolled_steps(Timed::kBody, kChains, kTimedMmaSlices);
 #pragma unroll 1
@@ -121,8 +121,8 @@ __device__ void time_chains(const TimedLaunch& run) {
     }
 #pragma unroll
     for (int c = 0; c < kChains; ++c) {  // of one that becomes several machine instructions, the last one's too
-      settle(d[c][0]);
-      settle(d[c][kND - 1]);
+      do_not_optimize(d[c][0]);
+      do_not_optimize(d[c][kND - 1]);
     }
     stopwatch.stop();
 

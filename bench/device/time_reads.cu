@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kReadThreads, 1) reads_kernel(const ReadLaunch
   std::uint32_t checksum = 0;
 #pragma unroll 1
   for (unsigned round = 0; round < run.work.warm_rounds; ++round) checksum = next_checksum(checksum, way.xored());
-  settle(checksum);
+  do_not_optimize(checksum);
   cooperative_groups::this_grid().sync();
 
   const unsigned rounds = run.work.timed_rounds(blockIdx.x);
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kReadThreads, 1) reads_kernel(const ReadLaunch
   constexpr unsigned kUnrolled = 2;
 #pragma unroll kUnrolled
   for (unsigned round = 0; round < rounds; ++round) checksum = next_checksum(checksum, way.xored());
-  settle(checksum);
+  do_not_optimize(checksum);
   stopwatch.stop();
   stopwatch.finish();
   run.checksums[blockIdx.x * kReadThreads + threadIdx.x] = checksum;

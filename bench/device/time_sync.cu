@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(kMostThreads) atomics_kernel(const AtomicLaunc
     Stopwatch stopwatch(run.times);
     stopwatch.start();
     const std::uint32_t given = do_atomics<kOp, Space>(run, at, thread * run.steps + 1);
-    settle(given);
+    do_not_optimize(given);
     stopwatch.stop();
     stopwatch.finish();
     if constexpr (kIsCluster) meet_cluster();
@@ -240,14 +240,14 @@ __global__ void __launch_bounds__(kWarpLanes) latencies_kernel(const LatencyLaun
         if (threadIdx.x == 0) {
           std::uint32_t at = base;
           for (unsigned hop = 0; hop < kClusterNodes; ++hop) at = load_cluster(at);  // once around: back at the first
-          settle(at);
+          do_not_optimize(at);
           const long long begin = clock64();
 #pragma unroll 1
           for (unsigned hop = 0; hop < kClusterHops; hop += 4 * kSyncSteps) {
 #pragma unroll
             for (unsigned u = 0; u < 4 * kSyncSteps; ++u) at = load_cluster(at);
           }
-          settle(at);
+          do_not_optimize(at);
           const long long end = clock64();
           run.cycles[cluster * size * size + pair] = static_cast<std::uint32_t>(end - begin);
           run.ends[cluster * size * size + pair] = (at - base) / 4;
@@ -304,7 +304,7 @@ __global__ void __launch_bounds__(kMostThreads) ring_kernel(const RingLaunch run
         default:
           checksum = read_round<8>(from);
       }
-      settle(checksum);
+      do_not_optimize(checksum);
     }
     stopwatch.stop();
     stopwatch.finish();

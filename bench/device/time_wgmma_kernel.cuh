@@ -38,13 +38,13 @@ __global__ void __launch_bounds__(most_warps_of_wgmma<Op>() * kWarpLanes, 1) tim
 #pragma unroll
   for (int i = 0; i < kSlices * Op::kARegisters; ++i) {
     a[i] = static_cast<const std::uint32_t*>(run.a)[i * kThreads + thread];
-    settle(a[i]);
+    do_not_optimize(a[i]);
   }
   if constexpr (Op::kSparse) {
 #pragma unroll
     for (int s = 0; s < kSlices; ++s) {
       e[s] = static_cast<const std::uint32_t*>(run.e)[s * kThreads + thread];
-      settle(e[s]);
+      do_not_optimize(e[s]);
     }
   }
   // The tensor core reads shared memory through the asynchronous proxy.

@@ -64,7 +64,7 @@ __device__ void each_of(std::size_t count, const Each& each) {
 
 /// Waits until the register is there: a predicated instruction that needs it goes before whatever follows.
 template <class Register>
-__device__ void settle(Register value) {
+__device__ void do_not_optimize(Register value) {
   asm volatile("{\n.reg .pred here;\nsetp.eq.u32 here, %0, 0x5bd1e995;\n@here nanosleep.u32 1;\n}" ::"r"(
                    static_cast<unsigned>(value))
                : "memory");

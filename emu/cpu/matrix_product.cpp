@@ -13,10 +13,10 @@ void MatrixProduct::multiply(const ProductShape& shape, const MatrixCodes<const 
                              const MatrixCodes<std::byte>& d, unsigned threads, const BlockScales& scales,
                              const Pauses& pauses) const {
   if (!pauses.call || formats_.c != formats_.d) return multiply_at_once(shape, a, b, c, d, threads, scales);
-  // Steps along k, whole links long, each with the one before's result for its c.
+  // Steps along k, whole k-steps long, each with the one before's result for its c.
   const auto depth = static_cast<std::size_t>(datapath_.tree.k);
-  const std::size_t links = std::max<std::size_t>(1, pauses.products / (shape.m * shape.n) / depth),
-                    step = links * depth;
+  const std::size_t k_steps = std::max<std::size_t>(1, pauses.products / (shape.m * shape.n) / depth),
+                    step = k_steps * depth;
   MatrixCodes<const std::byte> before = c;
   for (std::size_t k = 0; k < shape.k; k += step) {
     pauses.call();

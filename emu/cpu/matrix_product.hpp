@@ -18,7 +18,7 @@ struct OperandFormats {
 /// product, of which D then has something.
 struct Pauses {
   std::function<void()> call;                   ///< if there is one
-  std::size_t products = std::size_t{1} << 34;  ///< of a step, where one link has no more: seconds of work
+  std::size_t products = std::size_t{1} << 34;  ///< of a step, where one k-step has no more: seconds of work
 };
 
 /// Products by one datapath.
@@ -27,10 +27,10 @@ class MatrixProduct {
   MatrixProduct(const Datapath& datapath, const OperandFormats& formats)
       : datapath_(datapath), formats_(formats), wide_(datapath.numerics, SortedTree(datapath.tree)) {}
 
-  /// D = A·B + C: the first link takes c and the first products, and each further one the last one's result for its c,
-  /// so that a k longer than the datapath's wants c and result of one format. The last link is filled up with zeros.
-  /// Without C (a null pointer) it is zero. C and D may be the same codes. Scales are there where the datapath has any;
-  /// blocks that fill up the last link have scales of 1.
+  /// D = A·B + C: the first k-step takes c and the first products, and each further one the last one's result for its
+  /// c, so that a k longer than the datapath's wants c and result of one format. The last k-step is filled up with
+  /// zeros. Without C (a null pointer) it is zero. C and D may be the same codes. Scales are there where the datapath
+  /// has any; blocks that fill up the last k-step have scales of 1.
   void multiply(const ProductShape& shape, const MatrixCodes<const std::byte>& a, const MatrixCodes<const std::byte>& b,
                 const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d, unsigned threads,
                 const BlockScales& scales = {}, const Pauses& pauses = {}) const;

@@ -306,7 +306,7 @@ GpuDatapath make(const Numerics& n, const SortedTree& tree, GpuEvaluator evaluat
 
 }  // namespace
 
-Datapath in_shortest_links(const Datapath& datapath) {
+Datapath in_shortest_k_steps(const Datapath& datapath) {
   const std::vector<Node>& nodes = datapath.tree.nodes;
   const auto count = static_cast<int>(nodes.size()), k = datapath.tree.k / count;
   const Numerics& n = datapath.numerics;

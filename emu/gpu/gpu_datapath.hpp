@@ -158,10 +158,10 @@ struct GpuDatapath {
   TCNUM_HOST_DEVICE constexpr bool takes_patches() const { return evaluator == GpuEvaluator::patches; }
 };
 
-/// A datapath that gives the same along k, link after link, in shorter links: one for each sum, if they are alike and
-/// each takes the result before as the first takes c. Else the datapath itself. All links of a longer one must be
+/// A datapath that gives the same along k, k-step after k-step, in shorter k-steps: one for each sum, if they are alike
+/// and each takes the result before as the first takes c. Else the datapath itself. All k-steps of a longer one must be
 /// there.
-Datapath in_shortest_links(const Datapath& datapath);
+Datapath in_shortest_k_steps(const Datapath& datapath);
 
 /// The datapath as plain data; if no evaluator takes it, none, and why the one that takes most does not.
 struct MadeGpuDatapath {

@@ -196,11 +196,11 @@ GpuProductTimes multiply_on_gpu(const Datapath& datapath, const OperandFormats& 
   if (!on_gpu) throw UnavailableError(fmt::format("no evaluator of the GPU takes the datapath: {}", why_not));
   // Patches of a single sum are faster.
   if (on_gpu->evaluator == GpuEvaluator::patches) {
-    const auto shortest = make_gpu_datapath(in_shortest_links(datapath), GpuWork::matrices).datapath;
+    const auto shortest = make_gpu_datapath(in_shortest_k_steps(datapath), GpuWork::matrices).datapath;
     if (shortest && shortest->evaluator == on_gpu->evaluator) on_gpu = shortest;
   }
-  const auto link = static_cast<std::size_t>(datapath.tree.k);
-  const std::size_t depth = (shape.k + link - 1) / link * link;
+  const auto k_step = static_cast<std::size_t>(datapath.tree.k);
+  const std::size_t depth = (shape.k + k_step - 1) / k_step * k_step;
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) throw UnavailableError("no GPU: CUDA finds none");
   try {

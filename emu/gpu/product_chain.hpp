@@ -7,20 +7,20 @@
 
 namespace tcnum {
 
-/// How the links of a chain lie in memory and who evaluates them. 64 rows of A (or columns of B) are a *strip*; what an
-/// evaluator wants of a strip for one step along k is a *unit*, and a strip's units lie one behind the other.
+/// How the k-steps of a chain lie in memory and who evaluates them. 64 rows of A (or columns of B) are a *strip*; what
+/// an evaluator wants of a strip for one step along k is a *unit*, and a strip's units lie one behind the other.
 struct GpuChain {
   enum class Kernel : std::uint8_t {
-    scaled_sums,       ///< a unit is a link: integers of 8 bits, four to a word, and scales
-    brackets,          ///< a link: fp64 numbers, and codes
-    patches,           ///< a link: numbers, maybe scaled, exponents and signs (emu/gpu/patch.hpp)
-    accumulations,     ///< a link: the same (emu/gpu/accumulation_patch.hpp)
-    rounded_trees,     ///< a link: the same (emu/gpu/rounded_tree_patch.hpp)
-    quads,             ///< a link: integers of 8 bits, four to a word
-    single_precision,  ///< a link: fp32 numbers
+    scaled_sums,       ///< a unit is a k-step: integers of 8 bits, four to a word, and scales
+    brackets,          ///< a k-step: fp64 numbers, and codes
+    patches,           ///< a k-step: numbers, maybe scaled, exponents and signs (emu/gpu/patch.hpp)
+    accumulations,     ///< a k-step: the same (emu/gpu/accumulation_patch.hpp)
+    rounded_trees,     ///< a k-step: the same (emu/gpu/rounded_tree_patch.hpp)
+    quads,             ///< a k-step: integers of 8 bits, four to a word
+    single_precision,  ///< a k-step: fp32 numbers
     fma_chain,         ///< a single product: fp64 numbers
-    integers_alone,    ///< a link: integers of 32 bits
-    terms_alone,       ///< a link: codes
+    integers_alone,    ///< a k-step: integers of 32 bits
+    terms_alone,       ///< a k-step: codes
   };
   static constexpr int kStrip = 64;
   static constexpr int kMostWords = GpuDatapath::kMostProducts / 4 + GpuDatapath::kMostNodes;

@@ -1,6 +1,7 @@
 // Products of whole matrices on a GPU. Operands are taken apart once, strip by strip; then a block evaluates 64 × 64
-// elements of D, link after link along k, and its threads 4 × 4 of them each. The meaning is emu/gpu/dot_product.hpp's
-// and emu/gpu/patch.hpp's; here is where operands lie, and what is done for many elements at once.
+// elements of D, k-step after k-step along k, and its threads 4 × 4 of them each. The meaning is
+// emu/gpu/dot_product.hpp's and emu/gpu/patch.hpp's; here is where operands lie, and what is done for many elements at
+// once.
 #include "accumulation_patch.hpp"
 #include "cuda/codes.cuh"
 #include "cuda/copy.cuh"
@@ -162,10 +163,10 @@ struct PackProducts {
                               const UnitToPack& unit) {
     if (threadIdx.x >= kStrip) return;
     const int line = static_cast<int>(threadIdx.x);
-    const std::uint64_t depth = static_cast<unsigned>(d.k), link = unit.unit / depth;
+    const std::uint64_t depth = static_cast<unsigned>(d.k), k_step = unit.unit / depth;
     const auto k = static_cast<unsigned>(chain.product[unit.unit % depth]);
     reinterpret_cast<std::uint64_t*>(unit.to)[gpu::Side<kIsA>::value_at(0, line)] =
-        codes.at(unit.first + threadIdx.x, link * depth + k);
+        codes.at(unit.first + threadIdx.x, k_step * depth + k);
   }
 };
 
@@ -682,7 +683,7 @@ class SinglesChain {
         if (d.singles.flushes[node.unit]) each_of_patch([&](int i, int j) { d_[i][j] = gpu::flushed(d_[i][j]); });
         if ((d.kept >> number & 1u) != 0) each_of_patch([&](int i, int j) { kept[number][i][j] = d_[i][j]; });
       }
-      // The result is the next link's c, and a NaN only a NaN. Subnormal ones are flushed once.
+      // The result is the next k-step's c, and a NaN only a NaN. Subnormal ones are flushed once.
       const bool is_flushed = d.singles.flushes[d.node[d.nodes - 1].unit];
       if (d.result.id == FormatId::fp32 && (d.c_rule.subnormals == Subnormals::kept || is_flushed)) {
         each_of_patch([&](int i, int j) { c_[i][j] = d_[i][j]; });

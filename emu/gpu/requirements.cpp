@@ -162,7 +162,7 @@ WhyNot why_no_scaled_sum(const SortedNode& node, const Unit& unit) {
   });
 }
 
-/// Bits of all of a link's scaled sums together, and c, above the power of two of their scales.
+/// Bits of all of a k-step's scaled sums together, and c, above the power of two of their scales.
 int bits_of_scaled_sums(const Numerics& n, int products) {
   const auto largest = [](const Format& f) {
     const Decoded d = decode(f, max_finite_code(f, false));

@@ -95,7 +95,7 @@ class PipedProgram final : public Program {
   [[noreturn]] void fail_early_end(Child::Wait wait, const AnswerReader& answer) {
     // Where it has closed a stream because it is about to end, its status says more.
     constexpr std::chrono::seconds kLastMoments{1};
-    const bool ended = child_.await_end(Patience::of(kLastMoments, options_.stop)) == Child::Wait::done;
+    const bool ended = child_.await_end(Deadline::of(kLastMoments, options_.stop)) == Child::Wait::done;
     const std::string what = ended                               ? child_.end_text()
                              : wait == Child::Wait::input_closed ? "closed its standard input"
                                                                  : "closed its standard output";
@@ -109,7 +109,7 @@ class PipedProgram final : public Program {
 };
 
 std::vector<std::byte> PipedProgram::exchange_now(std::span<const std::byte> request, std::uint64_t most_bytes) {
-  const Patience patience = Patience::of(std::chrono::duration<double>(options_.time_limit), options_.stop);
+  const Deadline deadline = Deadline::of(std::chrono::duration<double>(options_.time_limit), options_.stop);
   std::vector<std::byte> framed(kLengthBytes + request.size());
   const std::uint64_t length = request.size();
   std::memcpy(framed.data(), &length, kLengthBytes);
@@ -118,7 +118,7 @@ std::vector<std::byte> PipedProgram::exchange_now(std::span<const std::byte> req
   ++asked_;
   AnswerReader answer(most_bytes);
   const Child::Wait wait = child_.talk(
-      framed, [&](auto bytes) { return answer.add(bytes); }, patience);
+      framed, [&](auto bytes) { return answer.add(bytes); }, deadline);
   check_wait(command(), child_, wait, options_);
   if (answer.too_long()) {
     fail(fmt::format(
@@ -135,7 +135,7 @@ std::vector<std::byte> PipedProgram::exchange_now(std::span<const std::byte> req
 
 void PipedProgram::finish_now() {
   std::size_t extra = 0;
-  const Child::Wait wait = child_.await_end(Patience::of(kPartingTime, options_.stop), [&](auto bytes) {
+  const Child::Wait wait = child_.await_end(Deadline::of(kPartingTime, options_.stop), [&](auto bytes) {
     extra += bytes.size();
     return false;
   });
@@ -238,7 +238,7 @@ void FileProgram::run(const std::function<void(const std::string& in)>& write,
   for (const std::string& word : words_) words.push_back(filled(filled(word, kInPlace, in), kOutPlace, out));
   Child child = start_child(command(), std::move(words), Child::Streams::none);
   check_wait(command(), child,
-             child.await_end(Patience::of(std::chrono::duration<double>(options_.time_limit), options_.stop)),
+             child.await_end(Deadline::of(std::chrono::duration<double>(options_.time_limit), options_.stop)),
              options_);
   if (child.status() != 0) fail_program(command(), child, fmt::format("{}; expected status 0", child.end_text()));
   std::error_code error;

@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, CudaProductKernels,
 
 TEST(CudaProducts, GoAlongKInShortestLinks) {
   const auto shortest_of = [](ArchId arch, const char* name) {
-    return in_shortest_links(catalogue(arch, *find_instruction(name)).at(0).datapath).tree;
+    return in_shortest_k_steps(catalogue(arch, *find_instruction(name)).at(0).datapath).tree;
   };
   const Tree of_tf32 = shortest_of(ArchId::sm_90, "wmma.m16n16k8.f32.tf32.tf32.f32");  // two sums of four
   EXPECT_EQ(of_tf32.k, 4);

@@ -47,9 +47,10 @@ class FmaPart {
     if (c_.codes != nullptr) read_c();
     {
       const MachineRounding rounding(plan_.chain.rounding);
-      const std::size_t links = rounded_up(shape_.k, plan_.depth) / plan_.depth;
+      const std::size_t k_steps = rounded_up(shape_.k, plan_.depth) / plan_.depth;
       const std::size_t at_once = std::max<std::size_t>(1, kProducts / plan_.depth);
-      for (std::size_t link = 0; link < links; link += at_once) add_links(link, std::min(at_once, links - link));
+      for (std::size_t k_step = 0; k_step < k_steps; k_step += at_once)
+        add_k_steps(k_step, std::min(at_once, k_steps - k_step));
     }
     write_d(d);
   }
@@ -95,13 +96,13 @@ class FmaPart {
   template <class U>
   static constexpr BitsOf<U> kInfinity = std::bit_cast<BitsOf<U>>(std::numeric_limits<U>::infinity());
 
-  /// Packs some links of a group of lines. `line_stride` and `k_stride`: of the codes, of which the first is that of
-  /// the group's first line and the links' first k.
+  /// Packs some k-steps of a group of lines. `line_stride` and `k_stride`: of the codes, of which the first is that of
+  /// the group's first line and the k-steps' first k.
   void pack(const NumberReader<T>& reader, const std::byte* codes, std::size_t line_stride, std::size_t k_stride,
-            std::size_t lines, std::size_t group_lines, std::size_t first_link, std::size_t links, T* to) {
-    const std::size_t depth = plan_.depth, count = links * depth;
-    const std::size_t there = std::min(count, shape_.k - first_link * depth);  // products after these are of zeros
-    const std::size_t first_code = first_link * depth * k_stride;
+            std::size_t lines, std::size_t group_lines, std::size_t first_k_step, std::size_t k_steps, T* to) {
+    const std::size_t depth = plan_.depth, count = k_steps * depth;
+    const std::size_t there = std::min(count, shape_.k - first_k_step * depth);  // products after these are of zeros
+    const std::size_t first_code = first_k_step * depth * k_stride;
     codes += first_code * reader.bytes;
     if (lines < group_lines || there < count) std::fill_n(to, group_lines * count, T{0});
     if (line_stride == 1) {
@@ -115,23 +116,23 @@ class FmaPart {
       }
     }
   }
-  void add_links(std::size_t first, std::size_t links) {
-    const std::size_t rows = kernels_.rows, columns = kernels_.columns, count = links * plan_.depth;
+  void add_k_steps(std::size_t first, std::size_t k_steps) {
+    const std::size_t rows = kernels_.rows, columns = kernels_.columns, count = k_steps * plan_.depth;
     place_of_.clear();
-    for (std::size_t link = 0; link < links; ++link) {
-      for (const std::size_t place : places_) place_of_.push_back(link * plan_.depth + place);
+    for (std::size_t k_step = 0; k_step < k_steps; ++k_step) {
+      for (const std::size_t place : places_) place_of_.push_back(k_step * plan_.depth + place);
     }
     packed_a_.resize(row_groups_ * rows * count);
     for (std::size_t group = 0; group < row_groups_; ++group) {
       const std::size_t row = group * rows;
       pack(a_reader_, a_.codes + (part_.i + row) * a_.row_stride * a_reader_.bytes, a_.row_stride, a_.column_stride,
-           std::min(rows, part_.m - row), rows, first, links, &packed_a_[row * count]);
+           std::min(rows, part_.m - row), rows, first, k_steps, &packed_a_[row * count]);
     }
     packed_b_.resize(columns * count);
     for (std::size_t group = 0; group < column_groups_; ++group) {
       const std::size_t column = group * columns;
       pack(b_reader_, b_.codes + (part_.j + column) * b_.column_stride * b_reader_.bytes, b_.column_stride,
-           b_.row_stride, std::min(columns, part_.n - column), columns, first, links, packed_b_.data());
+           b_.row_stride, std::min(columns, part_.n - column), columns, first, k_steps, packed_b_.data());
       for (std::size_t row_group = 0; row_group < row_groups_; ++row_group) {
         T* const results = tile(row_group, group);
         if (plan_.nan.propagate) std::copy_n(results, before_.size(), before_.data());
@@ -170,8 +171,8 @@ class FmaPart {
   TileChain with_nans_;
   Buffer<T> packed_a_, packed_b_;  // groups of lines that go through the kernel together, side by side for each product
   Buffer<T> results_, before_, line_;
-  std::vector<std::size_t> places_;    // of product k of a link, in the chain's order
-  std::vector<std::size_t> place_of_;  // the same of all links that are packed
+  std::vector<std::size_t> places_;    // of product k of a k-step, in the chain's order
+  std::vector<std::size_t> place_of_;  // the same of all k-steps that are packed
 };
 
 }  // namespace
@@ -182,7 +183,7 @@ WhyNot why_no_fma_panels(const Numerics& numerics, const SortedTree& tree) {
   for (const OperandRule* operand : {&numerics.a, &numerics.b, &numerics.c}) {
     if (!reads_exactly(number, operand->format)) return "its operands are no numbers of the result's format";
   }
-  // Results would be flushed as the c of another link.
+  // Results would be flushed as the c of another k-step.
   if (numerics.c.format == number && numerics.c.subnormals != Subnormals::kept) return "c's subnormals are flushed";
   return why_no_fma_chain_in(number, numerics, tree);
 }

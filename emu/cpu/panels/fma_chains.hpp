@@ -11,8 +11,8 @@ namespace tcnum::panels {
 struct FmaChainPlan {
   OperandRule a, b, c;
   FormatId number = FormatId::fp64;  ///< of all results: fp64 or fp32
-  std::size_t depth = 0;             ///< products of a link, which is the datapath once
-  FmaChain chain;                    ///< of a link
+  std::size_t depth = 0;             ///< products of a k-step, which is the datapath once
+  FmaChain chain;                    ///< of a k-step
   NanRule nan;
   Datapath datapath;  ///< for those who tell which NaN a NaN is
 };

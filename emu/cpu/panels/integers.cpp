@@ -19,18 +19,18 @@ IntegerFields fields_of(FormatId id) {
   return {(1 << f.storage_bits) - 1, f.has_sign ? 1 << (f.storage_bits - 1) : 0};
 }
 
-/// The order in which products of some links go into pairs, none of which two sums share, and where each sum ends.
+/// The order in which products of some k-steps go into pairs, none of which two sums share, and where each sum ends.
 struct Pairs {
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> k;  ///< of each product, two to a pair
   std::vector<std::size_t> ends;
-  std::size_t range;     ///< of k, some links
+  std::size_t range;     ///< of k, some k-steps
   bool in_order = true;  ///< k are 0, 1, 2, …
 
-  Pairs(const IntegerPlan& plan, std::size_t links) : range(links * plan.depth) {
-    for (std::size_t link = 0; link < links; ++link) {
+  Pairs(const IntegerPlan& plan, std::size_t k_steps) : range(k_steps * plan.depth) {
+    for (std::size_t k_step = 0; k_step < k_steps; ++k_step) {
       for (const std::vector<int>& node : plan.nodes) {
-        for (const int kk : node) k.push_back(link * plan.depth + static_cast<std::size_t>(kk));
+        for (const int kk : node) k.push_back(k_step * plan.depth + static_cast<std::size_t>(kk));
         if (plan.wraps) continue;  // modulo 2^32 it does not matter what is added first
         end_sum();
       }
@@ -64,9 +64,10 @@ class IntegerPart {
     if (c.codes != nullptr) {
       each_result(c, [](std::int32_t& result, const std::byte* code) { std::memcpy(&result, code, sizeof(result)); });
     }
-    const std::size_t links = rounded_up(shape_.k, plan_.depth) / plan_.depth;
+    const std::size_t k_steps = rounded_up(shape_.k, plan_.depth) / plan_.depth;
     const std::size_t at_once = std::max<std::size_t>(1, 2 * kPairs / plan_.depth);
-    for (std::size_t link = 0; link < links; link += at_once) add_links(link, std::min(at_once, links - link));
+    for (std::size_t k_step = 0; k_step < k_steps; k_step += at_once)
+      add_k_steps(k_step, std::min(at_once, k_steps - k_step));
     each_result(d, [](const std::int32_t& result, std::byte* code) { std::memcpy(code, &result, sizeof(result)); });
   }
 
@@ -79,9 +80,9 @@ class IntegerPart {
     });
   }
 
-  void add_links(std::size_t first_link, std::size_t links) {
-    const Pairs pairs(plan_, links);
-    const std::size_t first = first_link * plan_.depth;
+  void add_k_steps(std::size_t first_k_step, std::size_t k_steps) {
+    const Pairs pairs(plan_, k_steps);
+    const std::size_t first = first_k_step * plan_.depth;
     pack_a(pairs, first);
     packed_b_.resize(pairs.size() * kColumns);
     for (std::size_t panel = 0; panel < results_.panels(); ++panel) {
@@ -102,7 +103,7 @@ class IntegerPart {
   }
 
   /// Copies codes, each so far from the one before, of the products that are there: not those that fill a pair or the
-  /// last link up.
+  /// last k-step up.
   static void copy(const std::byte* codes, std::size_t stride, std::size_t count, std::uint8_t* to) {
     if (stride == 1) {
       std::memcpy(to, codes, count);

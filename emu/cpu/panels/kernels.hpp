@@ -27,17 +27,17 @@ struct ToPack {
   }
 };
 
-/// kRows rows of A with a panel of B, along `links` links.
+/// kRows rows of A with a panel of B, along `k_steps` k-steps.
 template <class T>
 struct Work {
   const Plan* plan = nullptr;
-  std::size_t links = 0;
+  std::size_t k_steps = 0;
   const Packed<T>* a = nullptr;
   std::size_t row = 0;  ///< the first of the rows
   std::size_t a_places = 0, a_words = 0;
   int offset8 = 0;  ///< by which exponents of products that are not zero are more than the sums of those in 8 bits
   const Packed<T>* b = nullptr;
-  float* sums[kRows] = {};      ///< kColumns results so far of each row, which become those after the links
+  float* sums[kRows] = {};      ///< kColumns results so far of each row, which become those after the k-steps
   const float* next = nullptr;  ///< those that are worked on next, one row after the other
 };
 

@@ -1,4 +1,4 @@
-// Operands as panels read them: rows of A and panels of columns of B, for some links along k, as grown numbers
+// Operands as panels read them: rows of A and panels of columns of B, for some k-steps along k, as biased numbers
 // (docs/patches.md) with their exponents.
 #pragma once
 
@@ -72,9 +72,9 @@ inline std::vector<Scale> scales_of(FormatId id) {
 /// of numbers that are not zero is at least kLeastSum8, and any other sum is less.
 inline constexpr int kHighest8 = 127, kLeastSum8 = 128, kMostSpan8 = kHighest8 - kLeastSum8 / 2;
 
-/// Rows of A or, transposed, a panel of B: `lines` lines of `places` places, a whole number of links. kRows lines of A
-/// lie side by side: element (line, place) is number (line / kRows · places + place) · kRows + line % kRows of A, and
-/// place · lines + line of B. The words of a line's node in a link are number line · words + word of A, and number
+/// Rows of A or, transposed, a panel of B: `lines` lines of `places` places, a whole number of k-steps. kRows lines of
+/// A lie side by side: element (line, place) is number (line / kRows · places + place) · kRows + line % kRows of A, and
+/// place · lines + line of B. The words of a line's node in a k-step are number line · words + word of A, and number
 /// word · lines + line of B. Ordinary kernels have another order of B's lines, in which they need not be sorted anew.
 template <class T>
 struct Packed {

@@ -94,17 +94,17 @@ int lowest_in_8_bits(const NodePlan& node, int offset) {
   return std::max(0, std::max(node.lowest_alignment, kOfZeros<T>) - offset);
 }
 
-/// Some links of a node for a panel's columns, one after the other.
-struct Links {
+/// Some k-steps of a node for a panel's columns, one after the other.
+struct KSteps {
   std::size_t number;  ///< of the node
   std::size_t first, count;
 };
 
-/// Where the operands of an ordinary sum are, and how far those of the next link are from them, so that the plan is
+/// Where the operands of an ordinary sum are, and how far those of the next k-step are from them, so that the plan is
 /// asked once: a compiler that sees vectors stored would ask it anew, as they might be stored there.
 template <class T>
 struct OrdinaryOperands {
-  std::size_t depth, halves;  ///< products, and halves of words of signs, of a link
+  std::size_t depth, halves;  ///< products, and halves of words of signs, of a k-step
   const T *a, *b;             ///< [count][kRows], and [count][kColumns]
   const Word* a8;             ///< [count][kRows]
   const std::uint8_t* b8;     ///< [count][kColumns]
@@ -112,9 +112,9 @@ struct OrdinaryOperands {
   std::size_t row_of_signs;
   const Top* b_signs;  ///< [kTopsOfWord][kColumns]
 
-  OrdinaryOperands(const Work<T>& w, const Links& links)
+  OrdinaryOperands(const Work<T>& w, const KSteps& k_steps)
       : depth(static_cast<std::size_t>(w.plan->depth)), halves(w.plan->nodes.size() * kTopsOfWord) {
-    const auto [place, word, at] = Position(w, links.first, links.number);
+    const auto [place, word, at] = Position(w, k_steps.first, k_steps.number);
     a = w.a->value.data() + at;
     b = w.b->value.data() + place * kColumns;
     a8 = w.a->exponent8_words.data() + at;
@@ -123,7 +123,7 @@ struct OrdinaryOperands {
     a_signs = w.a->negative_twice.data() + w.row * row_of_signs + word * kTopsOfWord;
     b_signs = w.b->negative_tops.data() + word * kTopsOfWord * kColumns;
   }
-  /// To the next link.
+  /// To the next k-step.
   HWY_INLINE void advance() {
     a += depth * kRows;
     b += depth * kColumns;
@@ -191,11 +191,11 @@ HWY_INLINE void align_ordinary(const Alignment8<T>& how, const OrdinaryOperands<
 /// What a sum takes beside its products.
 enum class Other : std::uint8_t { none, single, half };
 
-/// One node's sums along some links: from results so far to the next. kSpareBit: its products' signs leave the top bit
-/// of a half of a word. kCuts: results are cut toward zero, if that is how they are rounded. kFew: they are of kFewBits
-/// products at most.
+/// One node's sums along some k-steps: from results so far to the next. kSpareBit: its products' signs leave the top
+/// bit of a half of a word. kCuts: results are cut toward zero, if that is how they are rounded. kFew: they are of
+/// kFewBits products at most.
 template <class T, Other kOther, bool kSpareBit, bool kCuts, bool kFew>
-void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Rows<T>& to) {
+void ordinary_sums(const Work<T>& w, const KSteps& k_steps, const Rows<T>& from, Rows<T>& to) {
   constexpr int kLowestFloor = -100;
   constexpr std::size_t kWide = kToTops<T>;
   // Of 16 registers too few are left for what sums begin with, so that all begin, and wait in memory, before any
@@ -203,7 +203,7 @@ void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Ro
   constexpr bool kBeginsApart = HWY_TARGET == HWY_AVX2 && !kFew;
   const D<T> d;
   const DT dt;
-  const NodePlan& node = w.plan->nodes[links.number];
+  const NodePlan& node = w.plan->nodes[k_steps.number];
   const int count = node.count;
   const V<T> growth = hn::Set(d, kGrowth<T>);
   const auto top_of = [&](typename Lane<T>::Bits bits)
@@ -217,7 +217,7 @@ void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Ro
                        ? ~typename Lane<T>::Bits{0}
                        : ~typename Lane<T>::Bits{0} << (Lane<T>::kFraction - node.rounding[0].fraction_bits));
   const std::size_t last_half = count > kTopBits ? 1 : 0;  // of the words of signs
-  OrdinaryOperands<T> x(w, links);
+  OrdinaryOperands<T> x(w, k_steps);
   Rows<Top> alignments;
   // For vectors of sums, as many as one has tops, from what else they add.
   const auto begin = [&](std::size_t r, std::size_t at, V<T>* sum) HWY_ATTR {
@@ -266,9 +266,9 @@ void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Ro
     });
   };
   const Alignment8<T> alignment8(node, w.offset8);
-  const PrefetchInParts prefetch_next(w.next, kRows * kColumns, w.links);
-  for (std::size_t link = 0; link < links.count; ++link, x.advance()) {
-    prefetch_next(links.first + link);
+  const PrefetchInParts prefetch_next(w.next, kRows * kColumns, w.k_steps);
+  for (std::size_t k_step = 0; k_step < k_steps.count; ++k_step, x.advance()) {
+    prefetch_next(k_steps.first + k_step);
     align_ordinary(alignment8, x, count, alignments);
     if constexpr (kBeginsApart) {
       for (std::size_t r = 0; r < kRows; ++r) {
@@ -376,15 +376,15 @@ bool are_in_8_bits(const Plan& plan, int offset) {
 
 /// A node's sums, whatever it takes.
 template <class T>
-void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Rows<T>& to, bool cuts) {
-  const NodePlan& node = w.plan->nodes[links.number];
+void ordinary_sums(const Work<T>& w, const KSteps& k_steps, const Rows<T>& from, Rows<T>& to, bool cuts) {
+  const NodePlan& node = w.plan->nodes[k_steps.number];
   const auto sum = [&](auto other, auto has_spare_bit, auto with_cut) HWY_ATTR {
     constexpr Other kOther = decltype(other)::value;
     constexpr bool kSpareBit = decltype(has_spare_bit)::value, kCuts = decltype(with_cut)::value;
     if constexpr (kLooksFewBitsUp) {
-      if (node.count <= kFewBits) return ordinary_sums<T, kOther, kSpareBit, kCuts, true>(w, links, from, to);
+      if (node.count <= kFewBits) return ordinary_sums<T, kOther, kSpareBit, kCuts, true>(w, k_steps, from, to);
     }
-    ordinary_sums<T, kOther, kSpareBit, kCuts, false>(w, links, from, to);
+    ordinary_sums<T, kOther, kSpareBit, kCuts, false>(w, k_steps, from, to);
   };
   using None = std::integral_constant<Other, Other::none>;
   using Half = std::integral_constant<Other, Other::half>;
@@ -427,10 +427,10 @@ bool ordinary(const Work<T>& w) {
   if (!are_in_8_bits<T>(plan, w.offset8) || !take_ordinary_results(w, c)) return false;
   bool overflows = false;
   const bool at_end = cuts_at_end(plan);
-  // A node that is alone, and whose results are at most cut, goes along all links at once.
+  // A node that is alone, and whose results are at most cut, goes along all k-steps at once.
   const bool is_alone = plan.nodes.size() == 1 && !last_rounding(plan.nodes.front()).to_nearest;
-  const std::size_t at_once = is_alone ? w.links : 1;
-  for (std::size_t link = 0; link < w.links; link += at_once) {
+  const std::size_t at_once = is_alone ? w.k_steps : 1;
+  for (std::size_t k_step = 0; k_step < w.k_steps; k_step += at_once) {
     for (std::size_t number = 0; number < plan.nodes.size(); ++number) {
       const NodePlan& node = plan.nodes[number];
       const bool is_last = number + 1 == plan.nodes.size();
@@ -441,7 +441,7 @@ bool ordinary(const Work<T>& w) {
       if (is_pair) {
         if constexpr (sizeof(T) == 8) add_rows(c, before, to);
       } else {
-        ordinary_sums<T>(w, {number, link, at_once}, from, to, !at_end);
+        ordinary_sums<T>(w, {number, k_step, at_once}, from, to, !at_end);
       }
       overflows |= !round_ordinary(node, to);
     }

@@ -70,9 +70,9 @@ struct Kinds {
   bool any_special = false;
 };
 
-/// Grown numbers of kRun magnitudes with their signs before them; what is no number has 0.
+/// Biased numbers of kRun magnitudes with their signs before them; what is no number has 0.
 template <class T, class N>
-HWY_INLINE void put_grown(const Fields& f, const N* magnitude, T* value) {
+HWY_INLINE void put_biased(const Fields& f, const N* magnitude, T* value) {
   using Bits = typename Lane<T>::Bits;
   const D<T> d;
   const DU<T> du;
@@ -140,7 +140,7 @@ Kinds take_apart(const Fields& f, const std::byte* codes, std::size_t stride, st
     exponent[i] = static_cast<std::int16_t>(std::bit_width(magnitude) - f.fraction_bits - f.bias);
   }
   kinds.any_special = !hn::AllFalse(d, any_special);
-  put_grown(f, magnitudes, value);
+  put_biased(f, magnitudes, value);
   return kinds;
 }
 

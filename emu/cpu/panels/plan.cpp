@@ -102,14 +102,14 @@ WhyNot why_no_patches(const Numerics& n, const SortedTree& tree) {
 
 }  // namespace
 
-std::vector<Place> places_of(const Plan& plan, std::size_t links) {
+std::vector<Place> places_of(const Plan& plan, std::size_t k_steps) {
   std::vector<Place> places;
-  for (std::size_t link = 0; link < links; ++link) {
+  for (std::size_t k_step = 0; k_step < k_steps; ++k_step) {
     for (const int place : plan.places) {
       std::size_t number = 0;
       while (place < plan.nodes[number].first || place >= plan.nodes[number].first + plan.nodes[number].count) ++number;
-      places.push_back({link * plan.places.size() + static_cast<std::size_t>(place), link * plan.nodes.size() + number,
-                        place - plan.nodes[number].first, 1});
+      places.push_back({k_step * plan.places.size() + static_cast<std::size_t>(place),
+                        k_step * plan.nodes.size() + number, place - plan.nodes[number].first, 1});
     }
   }
   for (std::size_t k = places.size() - 1; k-- > 0;) {

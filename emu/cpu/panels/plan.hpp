@@ -24,7 +24,7 @@ struct NumberRounding {
   double beyond = 0;
 };
 
-/// One sum of a link.
+/// One sum of a k-step.
 struct NodePlan {
   int first = 0, count = 0;  ///< places of its products
   bool takes_c = false, takes_before = false;
@@ -42,8 +42,8 @@ struct NodePlan {
 struct Plan {
   FormatId a = FormatId::fp16, b = FormatId::fp16, c = FormatId::fp32, result = FormatId::fp32;
   OperandRule a_rule, b_rule;
-  int depth = 0;            ///< products of a link, which is the datapath once
-  std::vector<int> places;  ///< of product k of a link: those of a node lie side by side
+  int depth = 0;            ///< products of a k-step, which is the datapath once
+  std::vector<int> places;  ///< of product k of a k-step: those of a node lie side by side
   bool in_order = true;     ///< every place is its k
   std::vector<NodePlan> nodes;
   std::uint64_t nan = 0;            ///< code of a result that is one
@@ -54,14 +54,14 @@ struct Plan {
   std::shared_ptr<const TreePlan> otherwise;
 };
 
-/// Where the product at some k of some links stands: its place, the word of its node and its bit there. It and those
+/// Where the product at some k of some k-steps stands: its place, the word of its node and its bit there. It and those
 /// after it, so many in all, lie side by side there as they do along k.
 struct Place {
   std::size_t place, word;
   int bit;
   std::size_t side_by_side;
 };
-std::vector<Place> places_of(const Plan& plan, std::size_t links);
+std::vector<Place> places_of(const Plan& plan, std::size_t k_steps);
 
 /// Why panels cannot evaluate a datapath; empty if they can.
 WhyNot why_no_panels(const Numerics& numerics, const SortedTree& tree);

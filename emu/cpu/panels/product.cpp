@@ -25,17 +25,17 @@ struct Problem {
   std::vector<Scale> scale_of_code;
 };
 
-/// Rows of A and one panel of B along some links, packed when they are asked for.
+/// Rows of A and one panel of B along some k-steps, packed when they are asked for.
 template <class T>
 class PackedPart {
  public:
   PackedPart(const Problem& problem, const Part& part)
       : problem_(problem), part_(part), a_fields_(problem.plan.a_rule), b_fields_(problem.plan.b_rule) {}
 
-  void move_to(std::size_t first_link, std::size_t links) {
-    first_ = first_link * static_cast<std::size_t>(problem_.plan.depth);
-    if (links != links_) places_ = places_of(problem_.plan, links);
-    links_ = links;
+  void move_to(std::size_t first_k_step, std::size_t k_steps) {
+    first_ = first_k_step * static_cast<std::size_t>(problem_.plan.depth);
+    if (k_steps != k_steps_) places_ = places_of(problem_.plan, k_steps);
+    k_steps_ = k_steps;
     has_a_ = false;
     panel_.reset();
   }
@@ -60,11 +60,11 @@ class PackedPart {
   Work<T> work(std::size_t row, std::size_t panel) {
     Work<T> work;
     work.plan = &problem_.plan;
-    work.links = links_;
+    work.k_steps = k_steps_;
     work.a = &a();
     work.row = row;
     work.a_places = places_.size();
-    work.a_words = links_ * problem_.plan.nodes.size();
+    work.a_words = k_steps_ * problem_.plan.nodes.size();
     work.b = &b(panel);
     return work;
   }
@@ -74,7 +74,7 @@ class PackedPart {
   static MatrixCodes<const std::byte> transposed(const MatrixCodes<const std::byte>& matrix) {
     return {matrix.codes, matrix.column_stride, matrix.row_stride};
   }
-  /// Some lines along the links.
+  /// Some lines along the k-steps.
   ToPack to_pack(const MatrixCodes<const std::byte>& codes, const MatrixCodes<const std::byte>& scales,
                  const Fields& fields, std::size_t line, std::size_t lines) const {
     ToPack to;
@@ -91,7 +91,7 @@ class PackedPart {
   const Problem& problem_;
   Part part_;
   Fields a_fields_, b_fields_;
-  std::size_t first_ = 0, links_ = 0;
+  std::size_t first_ = 0, k_steps_ = 0;
   std::vector<Place> places_;
   bool has_a_ = false;
   std::optional<std::size_t> panel_;  ///< that b_ is
@@ -102,9 +102,9 @@ class PackedPart {
 struct PackedParts {
   PackedParts(const Problem& problem, const Part& part) : doubles(problem, part), floats(problem, part) {}
 
-  void move_to(std::size_t first_link, std::size_t links) {
-    doubles.move_to(first_link, links);
-    floats.move_to(first_link, links);
+  void move_to(std::size_t first_k_step, std::size_t k_steps) {
+    doubles.move_to(first_k_step, k_steps);
+    floats.move_to(first_k_step, k_steps);
   }
 
   PackedPart<double> doubles;
@@ -123,12 +123,12 @@ class PartProduct {
     read_c();
     constexpr std::size_t kPlaces = 256;  // so much of a panel stays in the cache
     const auto depth = static_cast<std::size_t>(problem_.plan.depth);
-    const std::size_t links = rounded_up(problem_.shape.k, depth) / depth;
+    const std::size_t k_steps = rounded_up(problem_.shape.k, depth) / depth;
     const std::size_t at_once = std::max<std::size_t>(1, kPlaces / depth);
-    for (std::size_t link = 0; link < links; link += at_once) {
-      const std::size_t here = std::min(at_once, links - link), first = link * depth;
-      links_ = {first, std::min(here * depth, problem_.shape.k - first)};
-      packed_.move_to(link, here);
+    for (std::size_t k_step = 0; k_step < k_steps; k_step += at_once) {
+      const std::size_t here = std::min(at_once, k_steps - k_step), first = k_step * depth;
+      k_steps_ = {first, std::min(here * depth, problem_.shape.k - first)};
+      packed_.move_to(k_step, here);
       for (std::size_t panel = 0; panel < sums_.panels(); ++panel) advance_rows(panel);
     }
     write_d();
@@ -161,7 +161,7 @@ class PartProduct {
     writer.write(wide, count, codes, stride);
   }
 
-  /// Some rows with a panel, along the links.
+  /// Some rows with a panel, along the k-steps.
   template <class T>
   Work<T> work(PackedPart<T>& packed, std::size_t row, std::size_t panel) {
     Work<T> work = packed.work(row, panel);
@@ -182,7 +182,7 @@ class PartProduct {
     if (problem_.plan.fits_floats && advance_ordinary(packed_.floats, row, panel)) return true;
     return advance_ordinary(packed_.doubles, row, panel);
   }
-  /// All rows with a panel, along the links.
+  /// All rows with a panel, along the k-steps.
   void advance_rows(std::size_t panel) {
     std::size_t first_left = 0;  // rows from this on are to go otherwise
     for (std::size_t row = 0; row < sums_.rows(); row += kRows) {
@@ -208,12 +208,12 @@ class PartProduct {
       write(writer, sums_.of(first + r, panel), columns, &c_codes_[r * kColumns * c_bytes], 1);
     BlockScales scales;
     if (plan.scales) {
-      const std::size_t block = links_.first / static_cast<std::size_t>(plan.scales->block_k);
+      const std::size_t block = k_steps_.first / static_cast<std::size_t>(plan.scales->block_k);
       scales = {part_from(problem_.scales.a, i, block, 1), part_from(problem_.scales.b, block, j, 1)};
     }
-    multiply(*plan.otherwise, {rows, columns, links_.products},
-             part_from(problem_.a, i, links_.first, bytes_of(plan.a)),
-             part_from(problem_.b, links_.first, j, bytes_of(plan.b)), {c_codes_.data(), kColumns, 1},
+    multiply(*plan.otherwise, {rows, columns, k_steps_.products},
+             part_from(problem_.a, i, k_steps_.first, bytes_of(plan.a)),
+             part_from(problem_.b, k_steps_.first, j, bytes_of(plan.b)), {c_codes_.data(), kColumns, 1},
              {d_codes_.data(), kColumns, 1}, 1, scales);
     const NumberReader<float> reader = reader_of(plan.result);
     for (std::size_t r = 0; r < rows; ++r)
@@ -226,7 +226,7 @@ class PartProduct {
   PackedParts packed_;
   struct {
     std::size_t first = 0, products = 0;  ///< along k
-  } links_;                               // that are packed
+  } k_steps_;                             // that are packed
   std::vector<std::byte> c_codes_, d_codes_;
 };
 

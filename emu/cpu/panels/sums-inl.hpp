@@ -31,15 +31,15 @@ HWY_INLINE void each_chunk(const Visit& visit) {
   }
 }
 
-/// Where a node's products of a link are among the packed ones, and its words.
+/// Where a node's products of a k-step are among the packed ones, and its words.
 struct Position {
   std::size_t place, word, at_a;  ///< the last in A's arrays of places
 
   template <class T>
-  Position(const Work<T>& w, std::size_t link, std::size_t number) {
+  Position(const Work<T>& w, std::size_t k_step, std::size_t number) {
     const Plan& plan = *w.plan;
-    place = link * static_cast<std::size_t>(plan.depth) + static_cast<std::size_t>(plan.nodes[number].first);
-    word = link * plan.nodes.size() + number;
+    place = k_step * static_cast<std::size_t>(plan.depth) + static_cast<std::size_t>(plan.nodes[number].first);
+    word = k_step * plan.nodes.size() + number;
     at_a = w.row * w.a_places + place * kRows;
   }
 };

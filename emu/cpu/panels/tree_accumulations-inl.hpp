@@ -65,7 +65,7 @@ struct Surveyed {
   Operands operands;
 
   Surveyed(const TreeWork& w, std::size_t number)
-      : starts(w, number), operands(w.a_grown, w.b_grown, w.plan->nodes[number]) {
+      : starts(w, number), operands(w.a_biased, w.b_biased, w.plan->nodes[number]) {
     align_products(w, w.plan->nodes[number], alignments);
   }
 };
@@ -175,13 +175,13 @@ bool are_ordinary_c(const double* c) {
 
 /// Whether products are finite, and no sum of all of a work's comes near fp32's largest number.
 bool are_ordinary_products(const TreeWork& w) {
-  const double sums = static_cast<double>(w.links * w.plan->depth);
+  const double sums = static_cast<double>(w.k_steps * w.plan->depth);
   const Reach products = w.a_reach * w.b_reach;
   return w.are_finite && products.lowest >= kLeastOrdinaryProduct && std::ldexp(sums, products.top) < kOrdinary &&
          kOrdinary <= w.plan->infinite_from;
 }
 
-/// Goes along a work's links, all of whose sums are accumulations; if operands or c are not ordinary, it says so and
+/// Goes along a work's k-steps, all of whose sums are accumulations; if operands or c are not ordinary, it says so and
 /// changes nothing.
 bool run_accumulations(const TreeWork& w) {
   const TreePlan& plan = *w.plan;
@@ -196,9 +196,9 @@ bool run_accumulations(const TreeWork& w) {
   {
     const MachineRoundingHere rounding(Rounding::toward_zero);
     TreeWork at = w;
-    const PrefetchInParts prefetch_next(w.next, kTreeRows * kColumns, w.links);
-    for (std::size_t link = 0; link < w.links; ++link, next_link(at)) {
-      prefetch_next(link);
+    const PrefetchInParts prefetch_next(w.next, kTreeRows * kColumns, w.k_steps);
+    for (std::size_t k_step = 0; k_step < w.k_steps; ++k_step, next_k_step(at)) {
+      prefetch_next(k_step);
       for (const TreeAccumulation& of : plan.accumulations) accumulate_one(at, of);
     }
   }

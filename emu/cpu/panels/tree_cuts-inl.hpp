@@ -150,12 +150,12 @@ bool cuts_as_the_machine(const TreeNode& node) {
 }
 
 /// Moves on along k.
-HWY_INLINE void next_link(TreeWork& at) {
+HWY_INLINE void next_k_step(TreeWork& at) {
   const TreePlan& plan = *at.plan;
   const std::size_t blocks = plan.scales_sums ? plan.depth / static_cast<std::size_t>(plan.scales->block_k) : 0;
   at.a += plan.depth;
   at.a_tops += plan.depth;
-  at.a_grown += plan.depth;
+  at.a_biased += plan.depth;
   at.a_few_flags += plan.nodes.size();
   at.a_flags += plan.nodes.size();
   if (plan.scales_sums) {
@@ -164,10 +164,10 @@ HWY_INLINE void next_link(TreeWork& at) {
     at.b_scales += blocks * kColumns;
     at.b_scale_powers += blocks * kColumns;
   }
-  ++at.b_reach_of_link;
+  ++at.b_reach_of_k_step;
   at.b += plan.depth * kColumns;
   at.b_tops += plan.depth * kColumns;
-  at.b_grown += plan.depth * kColumns;
+  at.b_biased += plan.depth * kColumns;
   at.b_few_flags += plan.nodes.size() * kColumns;
   at.b_flags += plan.nodes.size() * kColumns;
 }
@@ -375,7 +375,7 @@ HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std:
                                 HWY_ATTR { return alignment_of_cut(w, node, row, column); };
   const TV of_units = grids(node.unit.fraction_bits);
   const Starts starts(w, number);
-  const Operands operands(w.a_grown, w.b_grown, node);
+  const Operands operands(w.a_biased, w.b_biased, node);
   for (std::size_t first = 0; first < kColumns; first += kVectorsAtOnce * kTreeLanes) {
     CutProducts products;
     add_cut_products(operands, starts, first, alignment_of, products);

@@ -25,7 +25,7 @@ namespace HWY_NAMESPACE {
 
 #if TCNUM_HAS_FMA
 
-/// What is known of a link's sums: that they are finite; and that they fit one double, so that none is rounded before
+/// What is known of a k-step's sums: that they are finite; and that they fit one double, so that none is rounded before
 /// it is to be.
 enum class Known : std::uint8_t { nothing, finite, fit };
 
@@ -38,7 +38,7 @@ void one_sums_of_all(const TreeWork& w, const TreeNode& node) {
 }
 template <Finish kFinish>
 void finite_sums(const TreeWork& w, const TreeNode& node) {
-  const Reach products = w.a_reach * *w.b_reach_of_link;
+  const Reach products = w.a_reach * *w.b_reach_of_k_step;
   if (products.top + node.carry_bits - products.lowest < std::numeric_limits<double>::digits)
     return one_sums_of_all<kFinish, false>(w, node);
   for (std::size_t column = 0; column < kColumns; column += kTreeLanes) near_sums<true, kFinish>(w, node, column);
@@ -47,7 +47,7 @@ void finite_sums(const TreeWork& w, const TreeNode& node) {
 /// All columns of a node that cuts products toward zero.
 void run_cut_products(const TreeWork& w, const TreeNode& node, std::size_t number) {
   const double infinite_from = w.plan->infinite_from;
-  const Reach products = w.a_reach * *w.b_reach_of_link;
+  const Reach products = w.a_reach * *w.b_reach_of_k_step;
   const bool none_too_large = infinite_from == HUGE_VAL || products.top <= std::ilogb(infinite_from);
   if (w.are_finite && none_too_large) {
     align_products(w, node, w.tops);
@@ -112,8 +112,8 @@ void exponents(const OperandRule& rule, bool of_zeros_too, const double* numbers
 /// Operands that are a little larger, for sums that are cut toward zero.
 void grow(const double* numbers, std::size_t count, double* to) {
   for (std::size_t i = 0; i < count; i += kTreeLanes) {
-    const TV x = hn::Load(TD(), numbers + i), grown = as_numbers(hn::Or(bits_of(x), integer(1)));
-    hn::Store(hn::IfThenElse(hn::Eq(x, zero()), hn::Or(number(kGrownZero), sign_of(x)), grown), TD(), to + i);
+    const TV x = hn::Load(TD(), numbers + i), biased = as_numbers(hn::Or(bits_of(x), integer(1)));
+    hn::Store(hn::IfThenElse(hn::Eq(x, zero()), hn::Or(number(kBiasedZero), sign_of(x)), biased), TD(), to + i);
   }
 }
 
@@ -152,7 +152,7 @@ std::pair<double, double> extremes(const double* numbers, std::size_t count) {
   return {hn::GetLane(hn::MinOfLanes(TD(), least)), most};
 }
 
-/// Makes c ready for a link; whether all of it is below kOrdinary.
+/// Makes c ready for a k-step; whether all of it is below kOrdinary.
 bool prepare_c(const TreeWork& w, bool wants_powers) {
   const TreePlan& plan = *w.plan;
   const TD d;
@@ -173,7 +173,7 @@ bool prepare_c(const TreeWork& w, bool wants_powers) {
   return hn::AllTrue(d, are_ordinary);
 }
 
-/// Tells of which links all sums fit doubles, in plans whose every sum is one of products and another term that is
+/// Tells of which k-steps all sums fit doubles, in plans whose every sum is one of products and another term that is
 /// rounded to fp32 (TreePlan::rounds_to_single). All terms are multiples of one power of two, and what these are
 /// rounded to is one, too.
 class FittingSums {
@@ -182,14 +182,14 @@ class FittingSums {
       : may_fit_(w.plan->rounds_to_single && w.are_finite && are_finite(w.values, kTreeRows * kColumns)) {
     if (may_fit_) look_at_c(w);
   }
-  /// Of one link after the other.
+  /// Of one k-step after the other.
   bool take(const TreeWork& w) {
     if (!may_fit_) return false;
-    const Reach products = w.a_reach * *w.b_reach_of_link;
+    const Reach products = w.a_reach * *w.b_reach_of_k_step;
     const double all = std::ldexp(static_cast<double>(w.plan->depth), products.top);
     if (!fits(products, all)) look_at_c(w);
     const bool does = fits(products, all);
-    constexpr double kRounded = 1 + 0x1p-10;  // more than rounding to fp32 for each of a link's nodes
+    constexpr double kRounded = 1 + 0x1p-10;  // more than rounding to fp32 for each of a k-step's nodes
     most_ = (most_ + all) * kRounded;
     lowest_ = std::min(lowest_, products.lowest);
     may_fit_ = most_ < kOrdinary;  // else they might be infinite
@@ -225,18 +225,18 @@ void run(const TreeWork& w) {
   take_c(w);
   TreeWork at = w;
   FittingSums fitting(w);
-  const PrefetchInParts prefetch_next(w.next, kTreeRows * kColumns, w.links);
-  for (std::size_t link = 0; link < w.links; ++link) {
-    prefetch_next(link);
+  const PrefetchInParts prefetch_next(w.next, kTreeRows * kColumns, w.k_steps);
+  for (std::size_t k_step = 0; k_step < w.k_steps; ++k_step) {
+    prefetch_next(k_step);
     Known known = fitting.take(at) ? Known::fit : Known::nothing;
-    const bool wants_powers = plan.wants_exponent_of_c && (link == 0 || !plan.puts_exponents);
+    const bool wants_powers = plan.wants_exponent_of_c && (k_step == 0 || !plan.puts_exponents);
     const bool asks_c = plan.stays_finite && known == Known::nothing;
     if (wants_powers || asks_c || plan.c.subnormals == Subnormals::flushed) {
       const bool is_ordinary = prepare_c(at, wants_powers);
       if (asks_c && is_ordinary && w.are_finite) known = Known::finite;
     }
     for (std::size_t number = 0; number < plan.nodes.size(); ++number) run_node(at, plan.nodes[number], number, known);
-    next_link(at);
+    next_k_step(at);
   }
   for (std::size_t r = 0; r < kTreeRows; ++r)
     std::memcpy(w.results[r], w.values + r * kColumns, kColumns * sizeof(double));

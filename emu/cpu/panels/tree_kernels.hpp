@@ -51,10 +51,10 @@ struct TreeRows {
   }
 };
 
-/// kTreeRows rows of A with a panel of B, along some links.
+/// kTreeRows rows of A with a panel of B, along some k-steps.
 struct TreeWork {
   const TreePlan* plan = nullptr;
-  std::size_t links = 0;
+  std::size_t k_steps = 0;
   TreeRows<double> a;
   /// What operands are aligned with, where the plan wants it (tops_of_a(), top_of_b()); of infinities, NaNs, and zeros
   /// that do not count below those of all numbers, with any other operand's.
@@ -62,14 +62,14 @@ struct TreeWork {
   const double* b = nullptr;  ///< [depth][kColumns]
   const std::int16_t* b_tops = nullptr;
   bool are_finite = false;  ///< all operands
-  /// If they are: of A's operands along all links, and of B's along them and along each.
+  /// If they are: of A's operands along all k-steps, and of B's along them and along each.
   Reach a_reach, b_reach;
-  const Reach* b_reach_of_link = nullptr;
-  /// Where the plan has nodes that cut products alone: grown operands. For each such node, and each whose scales alone
+  const Reach* b_reach_of_k_step = nullptr;
+  /// Where the plan has nodes that cut products alone: biased operands. For each such node, and each whose scales alone
   /// align its sum, a word with a bit for each of its products' operands (TreePart), and the word's last byte, which
   /// has all of kFewProducts.
-  TreeRows<double> a_grown;
-  const double* b_grown = nullptr;
+  TreeRows<double> a_biased;
+  const double* b_biased = nullptr;
   TreeRows<std::uint8_t> a_few_flags;         ///< [nodes]
   const std::uint8_t* b_few_flags = nullptr;  ///< [nodes][kColumns]
   TreeRows<std::int64_t> a_flags;
@@ -80,7 +80,7 @@ struct TreeWork {
   /// Room for [kTreeRows][kColumns].
   double *sums = nullptr, *alignments = nullptr;
   std::int16_t* tops = nullptr;
-  double* results[kTreeRows] = {};     ///< kColumns, c of the first link, and then the results of the last
+  double* results[kTreeRows] = {};     ///< kColumns, c of the first k-step, and then the results of the last
   const double* next = nullptr;        ///< those that are worked on next, one row after the other
   std::int64_t* left[kTreeRows] = {};  ///< of each result, not zero: it could not be told, and is c still
   double* terms = nullptr;             ///< of a node, and their powers: room for [2][terms][kTreeRows] vectors
@@ -101,7 +101,7 @@ struct TreeKernels {
   std::pair<double, double> (*extremes)(const double* numbers, std::size_t count);
   /// Of plans that leave nothing.
   void (*run)(const TreeWork&);
-  /// Of others, along one link; whether any result was left.
+  /// Of others, along one k-step; whether any result was left.
   bool (*run_leaving)(const TreeWork&);
 };
 

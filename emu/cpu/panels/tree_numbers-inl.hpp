@@ -50,8 +50,8 @@ HWY_INLINE void each(const Step& step) {
 /// Numbers are aligned with powers of two, and with 0 where they take no part. Those of products with an operand that
 /// takes none are below kNoPart, and those of all others above.
 inline constexpr double kNoPart = 0x1p-820;
-/// What a zero is as a grown operand: with any other one it is below every unit.
-inline constexpr double kGrownZero = 0x1p-700;
+/// What a zero is as a biased operand: with any other one it is below every unit.
+inline constexpr double kBiasedZero = 0x1p-700;
 
 /// Of the first 16 bits of powers of two, negative of those too small for a double: these are 0.
 HWY_INLINE TV power_of_top(hn::Vec<TFew> tops) {

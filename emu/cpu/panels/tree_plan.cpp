@@ -21,9 +21,9 @@ constexpr int kDoubleBits = 53, kMostExponent = 800;
 constexpr int kGridBits = 51;
 /// What is known of the signs of a node's products goes into one word.
 constexpr std::size_t kMostSigned = 64;
-/// Operands that are cut as products are below 2^this: times one, what a grown zero stands for is below every unit.
+/// Operands that are cut as products are below 2^this: times one, what a biased zero stands for is below every unit.
 constexpr int kMostGrownTop = 148;
-/// A product of grown operands is right if they have so many bits together.
+/// A product of biased operands is right if they have so many bits together.
 constexpr int kMostGrownBits = 51;
 /// Alignments of numbers that are not zero, as grids go.
 constexpr int kLeastAlignment = -500;
@@ -416,7 +416,7 @@ class Planner {
     }
     node.products = from.products;
     std::ranges::copy_if(node.terms, std::back_inserter(node.others), [](const TreeTerm& t) { return !t.is_product; });
-    const bool is_root = number + 1 == tree_.nodes.size();  // which is the next link's c
+    const bool is_root = number + 1 == tree_.nodes.size();  // which is the next k-step's c
     if (const WhyNot why_not = plan_sum(from, all, node); !why_not.empty()) return why_not;
     cut_once(node);
     if (unit.result.empty() && !unit.scale_exponents_alone) all.headroom += node.carry_bits;
@@ -434,7 +434,8 @@ class Planner {
     return {};
   }
 
-  /// Whether what the last node's result is aligned with, as a result, is what it is aligned with as the next link's c.
+  /// Whether what the last node's result is aligned with, as a result, is what it is aligned with as the next k-step's
+  /// c.
   bool is_aligned_as_c(const TreeNode& last) const {
     const bool is_known = format(n_.c.format).floating || !plan_.normalises_small;
     return is_known && !plan_.zeros_align && n_.c.subnormals == Subnormals::kept && n_.c.format == n_.result &&

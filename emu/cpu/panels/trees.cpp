@@ -30,7 +30,7 @@ constexpr std::size_t kMostLanes = 8;
 
 /// Some products of lines of A or of a panel of B.
 struct PackedTree {
-  Buffer<double> numbers, grown;
+  Buffer<double> numbers, biased;
   Buffer<std::int16_t> exponents;
   Buffer<std::int64_t> flags;
   Buffer<std::uint8_t> few_flags;
@@ -40,7 +40,7 @@ struct PackedTree {
     numbers.resize(count);
     if (!are_all_there) std::fill_n(numbers.data(), count, 0.0);
     exponents.resize(count);
-    grown.resize(count);
+    biased.resize(count);
   }
   void resize_flags(std::size_t words) {
     flags.resize(words);
@@ -120,9 +120,10 @@ class TreePart {
   void run(const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d) {
     const PlainArithmetic plain;
     if (c.codes != nullptr) read_c(c);
-    const std::size_t links = rounded_up(shape_.k, plan_.depth) / plan_.depth;
+    const std::size_t k_steps = rounded_up(shape_.k, plan_.depth) / plan_.depth;
     const std::size_t at_once = std::max<std::size_t>(1, kProducts / plan_.depth);
-    for (std::size_t link = 0; link < links; link += at_once) add_links(link, std::min(at_once, links - link));
+    for (std::size_t k_step = 0; k_step < k_steps; k_step += at_once)
+      add_k_steps(k_step, std::min(at_once, k_steps - k_step));
     write_d(d);
   }
 
@@ -148,8 +149,8 @@ class TreePart {
                           });
   }
 
-  void add_links(std::size_t first_link, std::size_t links) {
-    const std::size_t first = first_link * plan_.depth, products = links * plan_.depth;
+  void add_k_steps(std::size_t first_k_step, std::size_t k_steps) {
+    const std::size_t first = first_k_step * plan_.depth, products = k_steps * plan_.depth;
     const std::size_t there = std::min(products, shape_.k - first);  // products after these are of zeros
     a_length_ = rounded_up(products, kMostLanes);
     packed_a_.resize(rows_ * a_length_, part_.m == rows_ && there == a_length_);
@@ -171,7 +172,7 @@ class TreePart {
     }
     finish_packing(packed_a_);
     put_tops<tops_of_a>(packed_a_.exponents, a_tops_);
-    find_flags_of_a(links);
+    find_flags_of_a(k_steps);
     finite_rows_.resize(rows_ / kTreeRows);
     usual_rows_.resize(rows_ / kTreeRows);
     reach_of_rows_.resize(rows_ / kTreeRows);
@@ -204,32 +205,32 @@ class TreePart {
       }
       finish_packing(packed_b_);
       put_tops<top_of_b>(packed_b_.exponents, b_tops_);
-      find_flags_of_b(links);
+      find_flags_of_b(k_steps);
       const bool finite_panel = kernels_.are_finite(packed_b_.numbers.data(), packed_b_.numbers.size());
       const bool usual_panel = are_usual(packed_b_.numbers.data(), packed_b_.numbers.size());
-      reach_of_links_.resize(links);
-      for (std::size_t link = 0; link < links; ++link) {
+      reach_of_k_steps_.resize(k_steps);
+      for (std::size_t k_step = 0; k_step < k_steps; ++k_step) {
         const std::size_t count = plan_.depth * kColumns;
-        reach_of_links_[link] = reach_of(plan_.b, &packed_b_.numbers[link * count], count);
+        reach_of_k_steps_[k_step] = reach_of(plan_.b, &packed_b_.numbers[k_step * count], count);
       }
-      const std::size_t together = links_together();
-      for (std::size_t link = 0; link < links; link += together) {
-        const std::size_t here = std::min(together, links - link);
-        const Reach* const of_links = reach_of_links_.data() + link;
-        const Reach of_all = {std::ranges::min(std::span(of_links, here), {}, &Reach::lowest).lowest,
-                              std::ranges::max(std::span(of_links, here), {}, &Reach::top).top};
+      const std::size_t together = k_steps_together();
+      for (std::size_t k_step = 0; k_step < k_steps; k_step += together) {
+        const std::size_t here = std::min(together, k_steps - k_step);
+        const Reach* const of_k_steps = reach_of_k_steps_.data() + k_step;
+        const Reach of_all = {std::ranges::min(std::span(of_k_steps, here), {}, &Reach::lowest).lowest,
+                              std::ranges::max(std::span(of_k_steps, here), {}, &Reach::top).top};
         for (std::size_t row = 0; row < rows_; row += kTreeRows) {
-          TreeWork work = work_of(links, link, row, panel);
-          work.links = here;
+          TreeWork work = work_of(k_steps, k_step, row, panel);
+          work.k_steps = here;
           if (row + kTreeRows < rows_) work.next = results(row + kTreeRows, panel);
           work.are_finite = finite_panel && finite_rows_[row / kTreeRows];
           work.a_reach = reach_of_rows_[row / kTreeRows];
           work.b_reach = of_all;
-          work.b_reach_of_link = of_links;
+          work.b_reach_of_k_step = of_k_steps;
           if (!plan_.leaves_some)
             kernels_.run(work);
           else if (run_leaving(work, usual_panel && usual_rows_[row / kTreeRows]))
-            evaluate_left(first + link * plan_.depth, row, panel);
+            evaluate_left(first + k_step * plan_.depth, row, panel);
         }
       }
     }
@@ -237,7 +238,7 @@ class TreePart {
   bool are_usual(const double* numbers, std::size_t count) const {
     return !plan_.asks_for_usual_operands || kernels_.are_usual(numbers, count, kLeastUsualOperand);
   }
-  /// Along one link; whether any result was left.
+  /// Along one k-step; whether any result was left.
   bool run_leaving(const TreeWork& work, bool are_usual) {
     if (are_usual) return kernels_.run_leaving(work);
     std::fill_n(left_.data(), left_.size(), -1);
@@ -255,8 +256,8 @@ class TreePart {
     }
     return {std::max(std::ilogb(least), f.min_exponent()) - f.fraction_bits, std::ilogb(most) + 1};
   }
-  /// Links that the kernels are given at once.
-  std::size_t links_together() const {
+  /// K-steps that the kernels are given at once.
+  std::size_t k_steps_together() const {
     const std::size_t read = sizeof(double) + (plan_.wants_exponents ? sizeof(std::int16_t) : 0);  // of a product
     const std::size_t products = kPanelBytes / (read * kColumns);
     return plan_.leaves_some ? 1 : std::max<std::size_t>(1, products / plan_.depth);
@@ -274,7 +275,7 @@ class TreePart {
                    [](std::int16_t exponent) { return kTopOf(exponent); });
   }
   void finish_packing(PackedTree& packed) const {
-    if (plan_.cuts_products) kernels_.grow(packed.numbers.data(), packed.numbers.size(), packed.grown.data());
+    if (plan_.cuts_products) kernels_.grow(packed.numbers.data(), packed.numbers.size(), packed.biased.data());
   }
   bool scales_products() const { return plan_.scales && !plan_.scales_sums; }
   std::size_t block() const { return static_cast<std::size_t>(plan_.scales->block_k); }
@@ -287,12 +288,12 @@ class TreePart {
       with(k, scale_of_code_[code & (scale_of_code_.size() - 1)]);
     }
   }
-  /// Words and bytes of a node's operands, line by line along k: [lines][links][nodes]. Where the node cuts products
+  /// Words and bytes of a node's operands, line by line along k: [lines][k-steps][nodes]. Where the node cuts products
   /// they tell which are negative, and where its scales alone align its sum, which are not zero.
-  void find_flags_of_a(std::size_t links) {
-    const std::size_t words = links * plan_.nodes.size();
+  void find_flags_of_a(std::size_t k_steps) {
+    const std::size_t words = k_steps * plan_.nodes.size();
     packed_a_.resize_flags(rows_ * words);
-    each_word_of_flags(links, [&](std::size_t word, std::size_t first, const std::vector<int>& products, auto flag) {
+    each_word_of_flags(k_steps, [&](std::size_t word, std::size_t first, const std::vector<int>& products, auto flag) {
       for (std::size_t line = 0; line < rows_; ++line) {
         const double* const numbers = &packed_a_.numbers[line * a_length_ + first];
         std::uint64_t flags = 0;
@@ -302,10 +303,10 @@ class TreePart {
       }
     });
   }
-  /// Those of a panel, of all columns at once: [links][nodes][kColumns].
-  void find_flags_of_b(std::size_t links) {
-    packed_b_.resize_flags(links * plan_.nodes.size() * kColumns);
-    each_word_of_flags(links, [&](std::size_t word, std::size_t first, const std::vector<int>& products, auto flag) {
+  /// Those of a panel, of all columns at once: [k-steps][nodes][kColumns].
+  void find_flags_of_b(std::size_t k_steps) {
+    packed_b_.resize_flags(k_steps * plan_.nodes.size() * kColumns);
+    each_word_of_flags(k_steps, [&](std::size_t word, std::size_t first, const std::vector<int>& products, auto flag) {
       std::uint64_t flags[kColumns] = {};
       for (std::size_t i = 0; i < products.size(); ++i) {
         const double* const numbers = &packed_b_.numbers[(first + static_cast<std::size_t>(products[i])) * kColumns];
@@ -315,33 +316,34 @@ class TreePart {
     });
   }
   template <class Visit>
-  void each_word_of_flags(std::size_t links, const Visit& visit) const {
+  void each_word_of_flags(std::size_t k_steps, const Visit& visit) const {
     const auto is_negative = [](double x) { return std::bit_cast<std::uint64_t>(x) >> 63; };
     const auto is_not_zero = [](double x) { return x != 0 ? std::uint64_t{1} : std::uint64_t{0}; };
     std::size_t word = 0;
-    for (std::size_t link = 0; link < links; ++link) {
+    for (std::size_t k_step = 0; k_step < k_steps; ++k_step) {
       for (const TreeNode& node : plan_.nodes) {
-        if (node.sum == TreeSum::cut_products) visit(word, link * plan_.depth, node.products, is_negative);
-        if (node.unit.scale_exponents_alone) visit(word, link * plan_.depth, node.products, is_not_zero);
+        if (node.sum == TreeSum::cut_products) visit(word, k_step * plan_.depth, node.products, is_negative);
+        if (node.unit.scale_exponents_alone) visit(word, k_step * plan_.depth, node.products, is_not_zero);
         ++word;
       }
     }
   }
 
-  /// From one of the packed links on.
-  TreeWork work_of(std::size_t links, std::size_t link, std::size_t row, std::size_t panel) {
+  /// From one of the packed k-steps on.
+  TreeWork work_of(std::size_t k_steps, std::size_t k_step, std::size_t row, std::size_t panel) {
     TreeWork work;
-    const std::size_t k = link * plan_.depth, words = links * plan_.nodes.size(), word = link * plan_.nodes.size();
+    const std::size_t k = k_step * plan_.depth, words = k_steps * plan_.nodes.size(),
+                      word = k_step * plan_.nodes.size();
     work.plan = &plan_;
     work.b = packed_b_.numbers.data() + k * kColumns;
     work.b_tops = b_tops_.data() + k * kColumns;
-    work.b_grown = packed_b_.grown.data() + k * kColumns;
+    work.b_biased = packed_b_.biased.data() + k * kColumns;
     work.b_few_flags = packed_b_.few_flags.data() + word * kColumns;
     work.b_flags = packed_b_.flags.data() + word * kColumns;
     const std::size_t at = row * a_length_ + k;
     work.a = {packed_a_.numbers.data() + at, a_length_};
     work.a_tops = {a_tops_.data() + at, a_length_};
-    work.a_grown = {packed_a_.grown.data() + at, a_length_};
+    work.a_biased = {packed_a_.biased.data() + at, a_length_};
     work.a_few_flags = {packed_a_.few_flags.data() + row * words + word, words};
     work.a_flags = {packed_a_.flags.data() + row * words + word, words};
     for (std::size_t r = 0; r < kTreeRows; ++r) {
@@ -349,7 +351,7 @@ class TreePart {
       work.left[r] = &left_[r * kColumns];
     }
     if (plan_.scales_sums) {
-      const std::size_t blocks = links * plan_.depth / block(), at_block = k / block();
+      const std::size_t blocks = k_steps * plan_.depth / block(), at_block = k / block();
       work.a_scales = {a_scales_.values.data() + row * blocks + at_block, blocks};
       work.a_scale_powers = {a_scales_.powers.data() + row * blocks + at_block, blocks};
       work.b_scales = b_scales_.values.data() + at_block * kColumns;
@@ -364,12 +366,12 @@ class TreePart {
     return work;
   }
 
-  /// One link of what the kernels left of some rows.
+  /// One k-step of what the kernels left of some rows.
   void evaluate_left(std::size_t k, std::size_t row, std::size_t panel) {
     for (std::size_t r = 0; r < kTreeRows && row + r < part_.m; ++r)
       evaluate_left(k, row + r, panel, &left_[r * kColumns], results(row + r, panel));
   }
-  /// One link of those columns of a row that the kernels left: of each stretch of them.
+  /// One k-step of those columns of a row that the kernels left: of each stretch of them.
   void evaluate_left(std::size_t k, std::size_t row, std::size_t panel, const std::int64_t* left, double* sums) {
     const std::size_t columns = std::min(kColumns, part_.n - panel * kColumns);
     for (std::size_t first = 0, end = 0; first < columns; first = end + 1) {
@@ -380,7 +382,7 @@ class TreePart {
   void evaluate_left(std::size_t k, std::size_t row, std::size_t column, double* sums, std::size_t count) {
     const std::size_t i = part_.i + row, j = part_.j + column;
     std::byte c[kColumns * sizeof(double)], d[kColumns * sizeof(double)];
-    // Of c's own NaNs their own, as of results of links before, unless all have one code.
+    // Of c's own NaNs their own, as of results of k-steps before, unless all have one code.
     const bool have_own = k == 0 || plan_.nan.propagate;
     const NumberWriter writer(plan_.c.format, have_own ? std::nullopt : std::optional(plan_.nan.code));
     writer.write(sums, count, c, 1);
@@ -416,7 +418,7 @@ class TreePart {
   Buffer<std::int64_t> left_;
   Buffer<std::int16_t> tops_;
   std::vector<bool> finite_rows_, usual_rows_;
-  std::vector<Reach> reach_of_rows_, reach_of_links_;
+  std::vector<Reach> reach_of_rows_, reach_of_k_steps_;
 };
 
 }  // namespace

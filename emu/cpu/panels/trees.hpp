@@ -88,7 +88,7 @@ struct TreeNode {
   std::size_t few_starts = 0;     ///< of `cut_products`, if they are few, those of the plan's
   bool has_long_product = false;  ///< of `pair`: one term is a product of more bits than a double has
   bool rounds_to_double = false;  ///< of `pair`: the first step keeps all bits of a double
-  std::optional<std::size_t> scale_block;  ///< of a link, whose scales multiply the sum before it is rounded
+  std::optional<std::size_t> scale_block;  ///< of a k-step, whose scales multiply the sum before it is rounded
 };
 
 /// A sum of products, or of two such sums, that goes on unrounded to its sum with c or with the result before: numbers
@@ -122,19 +122,19 @@ struct TreePlan {
   bool products_to_odd = false;     ///< they have more bits than a double, but are rounded or cut
   /// All nodes are `near` sums of which nothing is asked but that they are rounded to nearest in fp32 (`is_single`).
   bool rounds_to_single = false;
-  bool stays_finite = false;     ///< a link whose operands are finite and whose c is below kOrdinary has no infinities
-  bool zeros_align = false;      ///< in some unit, so that zeros have exponents too
+  bool stays_finite = false;  ///< a k-step whose operands are finite and whose c is below kOrdinary has no infinities
+  bool zeros_align = false;   ///< in some unit, so that zeros have exponents too
   bool wants_exponents = false;  ///< of operands
   bool wants_exponent_of_c = false;
   /// Products are the machine's, and one FMA multiplies and adds: nothing rounds or limits them before.
   bool has_plain_products = false;
   bool cuts_products = false;   ///< some node does that alone
-  bool puts_exponents = false;  ///< the last node, of the next link's c
+  bool puts_exponents = false;  ///< the last node, of the next k-step's c
   bool leaves_some = false;     ///< there may be results that panels cannot tell
   /// As formats, those of fp64 among them, have others, which are left.
   bool asks_for_usual_operands = false, asks_for_usual_c = false;
   NanRule nan;
-  std::size_t depth = 0;  ///< products of a link, which is the datapath once
+  std::size_t depth = 0;  ///< products of a k-step, which is the datapath once
   std::size_t places = 1;
   std::vector<TreeNode> nodes;
   std::vector<FewStarts> few_starts;  ///< of each unit
@@ -146,7 +146,7 @@ struct TreePlan {
 /// Magnitudes that tree panels are for where formats have others, of operands with their scales, and c: zero, or from
 /// this to one over this, infinities and NaNs.
 inline constexpr double kLeastUsualOperand = 0x1p-148, kLeastUsualC = 0x1p-440;
-/// Sums of so many terms as a link has stay finite in fp32 if no term is larger.
+/// Sums of so many terms as a k-step has stay finite in fp32 if no term is larger.
 inline constexpr double kOrdinary = 0x1p100;
 /// Where products are multiples of 2^kLeastOrdinaryProduct, and c is zero or no less, and so another such multiple, all
 /// sums that are cut and rounded to fp32 are zero or normal numbers of it.
