@@ -158,7 +158,6 @@ int run_bench(const BenchSuite& suite, const BenchOptions& asked) {
   BenchOptions options = asked;
   if (!options.shapes.empty() && options.globs.empty()) options.globs = {"gemm.*"};
   if (const auto launched = launch()) {
-    if (!launched->is_first()) return kLeftToFirst;
     throw InputError(
         fmt::format("bench: {} is {}; expected one process, without mpirun", launched->size_variable, launched->size));
   }

@@ -15,7 +15,7 @@
 namespace tcnum {
 namespace {
 
-std::string refusal(const Format& f, const std::string& text) {
+std::string refusal_of_text(const Format& f, const std::string& text) {
   try {
     return "no refusal, but " + hex(f, code_of_written(f, text, "x"));
   } catch (const InputError& error) {
@@ -73,7 +73,7 @@ TEST(WrittenNumber, NothingIsRounded) {
       };
       const std::string between =
           fmt::format("{}{}*2^{}", x.negative ? "-" : "", in_halves(x) / 2 + in_halves(y) / 2, lsb);
-      const std::string refused = refusal(f, between);
+      const std::string refused = refusal_of_text(f, between);
       for (const std::uint64_t each : {code, next})
         ASSERT_NE(refused.find(fmt::format("{} = {}", number_text(f, each), hex(f, each))), std::string::npos)
             << refused;
@@ -92,27 +92,31 @@ TEST(WrittenNumber, DecimalsAreExact) {
 
 TEST(WrittenNumber, WhatTheFormatLacksIsRefused) {
   const auto of = [](FormatId id) -> const Format& { return format(id); };
-  EXPECT_EQ(refusal(of(FormatId::fp16), "65505"),
+  EXPECT_EQ(refusal_of_text(of(FormatId::fp16), "65505"),
             "x: 65505; expected a number of fp16, of which 65504 = 0x7bff is the nearest");
-  EXPECT_EQ(refusal(of(FormatId::fp8e4m3), "inf"), "x: inf; expected a number of fp8e4m3, which has no infinities");
-  EXPECT_EQ(refusal(of(FormatId::fp4e2m1), "nan"), "x: nan; expected a number of fp4e2m1, which has no NaN");
-  EXPECT_EQ(refusal(of(FormatId::s8), "128"), "x: 128; expected a number of s8, of which 127 = 0x7f is the nearest");
-  EXPECT_EQ(refusal(of(FormatId::u8), "-1"), "x: -1; expected a number of u8, of which 0 = 0x00 is the nearest");
-  EXPECT_EQ(refusal(of(FormatId::s8), "1.5"),
+  EXPECT_EQ(refusal_of_text(of(FormatId::fp8e4m3), "inf"),
+            "x: inf; expected a number of fp8e4m3, which has no infinities");
+  EXPECT_EQ(refusal_of_text(of(FormatId::fp4e2m1), "nan"), "x: nan; expected a number of fp4e2m1, which has no NaN");
+  EXPECT_EQ(refusal_of_text(of(FormatId::s8), "128"),
+            "x: 128; expected a number of s8, of which 127 = 0x7f is the nearest");
+  EXPECT_EQ(refusal_of_text(of(FormatId::u8), "-1"),
+            "x: -1; expected a number of u8, of which 0 = 0x00 is the nearest");
+  EXPECT_EQ(refusal_of_text(of(FormatId::s8), "1.5"),
             "x: 1.5; expected a number of s8, of which 1 = 0x01 and 2 = 0x02 are the nearest");
-  EXPECT_EQ(refusal(of(FormatId::fp8e4m3fnuz), "-0"),
+  EXPECT_EQ(refusal_of_text(of(FormatId::fp8e4m3fnuz), "-0"),
             "x: -0; expected a number of fp8e4m3fnuz, of which 0 = 0x00 is the nearest");
-  EXPECT_NE(refusal(of(FormatId::ue8m0), "0").find("5.877471754111438e-39 = 0x00 is the nearest"), std::string::npos);
-  EXPECT_EQ(refusal(of(FormatId::fp16), "0x12345"), "x: 0x12345; expected a code of fp16, 0xffff or less");
-  EXPECT_EQ(refusal(of(FormatId::fp16), "-0x1"),
+  EXPECT_NE(refusal_of_text(of(FormatId::ue8m0), "0").find("5.877471754111438e-39 = 0x00 is the nearest"),
+            std::string::npos);
+  EXPECT_EQ(refusal_of_text(of(FormatId::fp16), "0x12345"), "x: 0x12345; expected a code of fp16, 0xffff or less");
+  EXPECT_EQ(refusal_of_text(of(FormatId::fp16), "-0x1"),
             "x: -0x1; expected a code of fp16, 0xffff or less, or -0x1p0, the number");
-  EXPECT_EQ(refusal(of(FormatId::fp16), "+0x3c00"),
+  EXPECT_EQ(refusal_of_text(of(FormatId::fp16), "+0x3c00"),
             "x: +0x3c00; expected a code of fp16, 0xffff or less, or +0x3c00p0, the number");
-  EXPECT_EQ(refusal(of(FormatId::fp64), "0x12345678901234567"),
+  EXPECT_EQ(refusal_of_text(of(FormatId::fp64), "0x12345678901234567"),
             "x: 0x12345678901234567; expected a code of fp64, 0xffffffffffffffff or less, or "
             "0x12345678901234567p0, the number");
   EXPECT_EQ(
-      refusal(of(FormatId::tf32), "1.0001"),
+      refusal_of_text(of(FormatId::tf32), "1.0001"),
       "x: 1.0001; expected a number of tf32, of which 1 = 0x3f800000 and 1.0009765625 = 0x3f802000 are the nearest; "
       "or 0x3f800347, the code of fp32's 1.000100016593933, with the 13 low bits that tf32 does not count");
   EXPECT_EQ(code_of_written(of(FormatId::tf32), "0x3f800347", "x"), 0x3f800347u);
@@ -128,7 +132,7 @@ RC_GTEST_PROP(WrittenNumber, ShortestDecimalsOfDoublesAreThoseOrRefused, ()) {
   // The shortest digits that read back to a double need not be it; all of its digits are.
   const double number = std::bit_cast<double>(code);
   RC_ASSERT(code_of_written(f, fmt::format("{:.1080f}", number), "x") == code);
-  const std::string refused = refusal(f, number_text(f, code));
+  const std::string refused = refusal_of_text(f, number_text(f, code));
   RC_ASSERT(refused.find("no refusal, but " + hex(f, code)) == 0 || refused.find(hex(f, code)) != std::string::npos);
 }
 

@@ -199,7 +199,7 @@ TEST(Descriptors, ThatHaveNoRoomAreWaitedFor) {
   std::thread reader([&] {
     std::vector<char> buffer(1 << 16);
     for (;;) {
-      const ssize_t n = read(ends[0], buffer.data(), buffer.size());
+      const ssize_t n = ::read(ends[0], buffer.data(), buffer.size());
       if (n == 0) break;
       if (n > 0) read_bytes += static_cast<std::size_t>(n);
       if (n < 0) std::this_thread::yield();
