@@ -96,7 +96,7 @@ in_tutorial() {
   "$@"
   rm a.npy b.npy mine.json
 }
-tutorial_gemm() { in_tutorial one_console 8 ./run gemm --a a.npy --b b.npy --plan nvjet --output fp32 --error; }
+tutorial_gemm() { in_tutorial one_console 8 ./run gemm error --a a.npy --b b.npy --plan nvjet --output fp32; }
 tutorial_own() {
   in_tutorial one_console 0 ./run explain --datapath mine.json --a 1,2^-13,2^-13 --b 1,2^-12,2^-13 --c -1
 }

@@ -288,7 +288,7 @@ TCNUM_API tcnum_status tcnum_explain_gemm(const tcnum_plan* plan, const tcnum_pl
                                           const tcnum_view* b, const tcnum_gemm_options* options, size_t row,
                                           size_t column, char** text);
 
-/* Compares D with alpha A B + beta C + bias, computed exactly, and returns the JSON of `tcnum gemm --error`
+/* Compares D with alpha A B + beta C + bias, computed exactly, and returns the JSON of `tcnum gemm error`
  * (tcnum.gemm_error/1): the mean, median, largest and other errors in ulps and relative to the sum of the terms'
  * magnitudes, a histogram, and the worst element; with exact_a or exact_b, the errors of quantisation and of arithmetic
  * too. alpha and beta are the numbers that they are; `options` may be NULL. If `progress` stops it, the call returns
@@ -442,7 +442,7 @@ typedef struct tcnum_gemm_fit_options {
   tcnum_multiply_and_add multiply_and_add;
 } tcnum_gemm_fit_options;
 
-/* Finds the plan behind whatever multiplies, as `tcnum gemm --fit` does, and returns that command's JSON
+/* Finds the plan behind whatever multiplies, as `tcnum gemm fit` does, and returns that command's JSON
  * (tcnum.gemm_fit/1), with the verdict and the plan. `options` may be NULL. */
 TCNUM_API tcnum_status tcnum_fit_gemm(const tcnum_gemm_subject* subject, tcnum_multiply multiply, void* user,
                                       const tcnum_gemm_fit_options* options, char** json);

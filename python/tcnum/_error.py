@@ -12,7 +12,7 @@ from ._products import gemm_options
 
 
 class ErrorReport:
-    """The result of `error()`: the JSON of ``tcnum gemm --error`` (tcnum.gemm_error/1), and its main figures.
+    """The result of `error()`: the JSON of ``tcnum gemm error`` (tcnum.gemm_error/1), and its main figures.
 
     docs/plans.md, "How far a product is off", defines every figure.
     """

@@ -212,7 +212,7 @@ def probe(
 
 
 class GemmReport:
-    """The result of `fit_gemm()`: the JSON of ``tcnum gemm --fit`` (tcnum.gemm_fit/1)."""
+    """The result of `fit_gemm()`: the JSON of ``tcnum gemm fit`` (tcnum.gemm_fit/1)."""
 
     def __init__(self, document: dict[str, Any]):
         self.json = document

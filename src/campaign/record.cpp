@@ -12,7 +12,7 @@
 namespace tcnum {
 namespace {
 
-constexpr const char* kSchema = "tcnum.campaigns/1";
+constexpr const char* kCampaignsSchema = "tcnum.campaigns/1";
 
 CampaignRecord read_record(const nlohmann::ordered_json& json, const std::string& where) {
   const JsonFields fields(json, where);
@@ -87,7 +87,7 @@ Comparison compare(const CampaignRecord& x, const CampaignRecord& y) {
 }  // namespace
 
 std::vector<CampaignRecord> read_campaigns(const std::string& path) {
-  const nlohmann::ordered_json json = read_json_file(path, kSchema);
+  const nlohmann::ordered_json json = read_json_file(path, kCampaignsSchema);
   std::vector<CampaignRecord> records;
   const auto& all = JsonFields(json, path).array("campaigns");
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -116,7 +116,7 @@ std::string campaigns_text(std::vector<CampaignRecord> records) {
     return std::tuple(r.instruction, r.distribution, r.seed, r.first, r.device);
   });
   // A record a line: one that is added changes one line.
-  std::string text = fmt::format("{{\n  \"schema\": \"{}\",\n  \"campaigns\": [", kSchema);
+  std::string text = fmt::format("{{\n  \"schema\": \"{}\",\n  \"campaigns\": [", kCampaignsSchema);
   for (const CampaignRecord& r : records) {
     nlohmann::ordered_json json = {{"instruction", r.instruction},
                                    {"distribution", name(r.distribution)},

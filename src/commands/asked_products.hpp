@@ -1,4 +1,4 @@
-// Products that `tcnum gemm --fit --from` asks for: their formats, shapes and layouts as users write them.
+// Products that `tcnum gemm fit --from` asks for: their formats, shapes and layouts as users write them.
 #pragma once
 
 #include <array>

@@ -39,7 +39,7 @@ constexpr const char* kElements =
     "a[0], a[1], ...: numbers such as 1.5, -2^30, 0x1.8p3, inf, nan, or codes such as 0x3c00 (the others are zero)";
 constexpr const char* kTextIn = "Vector file, or a text of dot products: .csv, .hex, .testfloat, or x.{}.npy";
 constexpr const char* kTextOut = "File to write: .safetensors, .csv, .hex, .testfloat, or x.{}.npy";
-constexpr const char* kForm = "csv, hex, testfloat, npy or safetensors (default: as the name ends)";
+constexpr const char* kFormsOfFiles = "csv, hex, testfloat, npy or safetensors (default: as the name ends)";
 
 /// Of what reads dot problems and writes them.
 template <class Options>
@@ -47,9 +47,9 @@ void add_problem_files(CLI::App& command, Options& options) {
   command.add_option("--arch", options.arch, "Architecture (default: what the file says)");
   command.add_option("--instr", options.instruction, "Instruction (default: what the file says)");
   command.add_option("--in", options.in, kTextIn);
-  command.add_option("--in-form", options.in_form, kForm);
+  command.add_option("--in-form", options.in_form, kFormsOfFiles);
   add_output(command, "--out", options.out, kTextOut);
-  command.add_option("--form", options.form, kForm);
+  command.add_option("--form", options.form, kFormsOfFiles);
 }
 
 /// Of --format, where one instruction is meant or several.
@@ -173,7 +173,7 @@ void add_generate(CLI::App& app, Action& action) {
   command.add_option("--count", options->count, "How many (default: 1000; of the battery, all)");
   add_whole(command, "--seed", options->seed, "Seed of the operands");
   add_output(command, "--out", options->out, kTextOut)->required();
-  command.add_option("--form", options->form, kForm);
+  command.add_option("--form", options->form, kFormsOfFiles);
   command.add_flag("--exact", options->exact, "Use the slow emulator that defines the meaning");
 }
 
@@ -242,7 +242,7 @@ void add_identify(CLI::App& app, Action& action) {
   command.add_option("--scale-format", options->scale_format, "Of scales: ue8m0 (default) or ue4m3");
   command.add_option("--in", options->in,
                      "File of answers: vectors or matrices A, B, D (safetensors), .csv, .hex, .testfloat, or x.{}.npy");
-  command.add_option("--in-form", options->in_form, kForm);
+  command.add_option("--in-form", options->in_form, kFormsOfFiles);
   command.add_option("--arch", options->archs, "Only these architectures: " + arch_names());
   command.add_flag("--all", options->all, "Show every datapath that does not agree, too");
   add_output(command, "--json", options->json, kJson);
@@ -261,68 +261,118 @@ std::string named_plans_text() {
   return text;
 }
 
-void add_gemm(CLI::App& app, Action& action) {
-  CLI::App& command = *app.add_subcommand("gemm", "Multiply whole matrices as a kernel does, or find out how one does");
-  const auto options = options_of(command, run_gemm, action);
-  command.footer(named_plans_text());
-  command.add_option("--in", options->in,
-                     "safetensors file with A [M, K] and B [K, N], perhaps C, bias, SA, SB, exact_A and exact_B");
-  command.add_option("--a", options->a, "Or A, in a .npy file of its own");
-  command.add_option("--b", options->b, "B, likewise");
-  command.add_option("--c", options->c, "C, likewise");
-  command.add_option("--d", options->d, "With --fit or --error: D, likewise");
-  command.add_option("--bias", options->bias, "A bias of N elements, likewise");
-  command.add_option("--scale-a", options->scale_a, "Scales of A, likewise: [1], or [1 or M, parts of K] of fp32");
-  command.add_option("--scale-b", options->scale_b, "Scales of B: [1], or [parts of K, 1, N/128 or N]");
-  command.add_option("--exact-a", options->exact_a, "With --error: A before it was quantised, likewise");
-  command.add_option("--exact-b", options->exact_b, "With --error: B before it was quantised, likewise");
-  command.add_option("--format", options->format, "Format of A and B, where their file has no type for it");
-  command.add_option("--scale-format", options->scale_format, "Format of scales, likewise: ue8m0 or ue4m3");
-  command.add_option("--plan", options->plan, "A plan's file, or one of the names below");
-  add_output(command, "--out", options->out, "File to write: --in's with D, or D as .npy");
-  command.add_option("--output", options->output, "Format of D (default: the plan's)");
-  add_number(command, "--alpha", options->alpha, "D = alpha · A · B + beta · C + bias", parse_number);
-  add_number(command, "--beta", options->beta, "Of C (default: 1 where there is a C)", parse_number);
-  command
-      .add_option("--processor", options->processor, "With --plan: cpu (default), or gpu, which gives the same bits")
+void add_factors(CLI::App& command, GemmCommandOptions& options) {
+  command.add_option("--in", options.in,
+                     "safetensors file with A [M, K] and B [K, N], perhaps C, bias, SA, SB, exact_A, exact_B and D");
+  command.add_option("--a", options.a, "Or A, in a .npy file of its own")->excludes("--in");
+  command.add_option("--b", options.b, "B, likewise")->needs("--a")->excludes("--in");
+  command.get_option("--a")->needs("--b");
+  command.add_option("--format", options.format, "Format of A and B, where their file has no type for it");
+}
+
+/// What a product has beside A and B.
+void add_other_operands(CLI::App& command, GemmCommandOptions& options) {
+  command.add_option("--c", options.c, "C, likewise");
+  command.add_option("--bias", options.bias, "A bias of N elements, likewise");
+  command.add_option("--scale-a", options.scale_a, "Scales of A, likewise: [1], or [1 or M, parts of K] of fp32");
+  command.add_option("--scale-b", options.scale_b, "Scales of B: [1], or [parts of K, 1, N/128 or N]");
+  command.add_option("--scale-format", options.scale_format, "Format of scales, likewise: ue8m0 or ue4m3");
+  add_number(command, "--alpha", options.alpha, "D = alpha · A · B + beta · C + bias", parse_number);
+  add_number(command, "--beta", options.beta, "Of C (default: 1 where there is a C)", parse_number);
+}
+
+void add_plan(CLI::App& command, GemmCommandOptions& options) {
+  command.add_option("--plan", options.plan, "A plan's file, or one of the names below");
+  add_output(command, "--out", options.out, "File to write: --in's with D, or D as .npy");
+  command.add_option("--processor", options.processor, "With --plan: cpu (default), or gpu, which gives the same bits")
       ->check(CLI::IsMember({"cpu", "gpu"}));
-  command.add_flag("--error", options->error,
-                   "Compare D with the exact product: that of --plan, or without one the D that is given");
-  command.add_flag("--fit", options->fit, "Find the plan of the product in --in, or of whatever --from names");
+  need(command, {"--out", "--processor"}, "--plan");
+}
+
+void add_output_format(CLI::App& command, GemmCommandOptions& options) {
+  command.add_option("--output", options.output, "Format of D (default: the plan's, or what its file says)");
+}
+
+/// D, which somebody else computed.
+void add_result(CLI::App& command, GemmCommandOptions& options) {
+  command.add_option("--d", options.d, "D, likewise");
+  add_output(command, "--json", options.json, kJson);
+}
+
+void add_error_options(CLI::App& command, GemmCommandOptions& options) {
+  command.add_option("--exact-a", options.exact_a, "A before it was quantised, likewise");
+  command.add_option("--exact-b", options.exact_b, "B before it was quantised, likewise");
+}
+
+void add_fit_options(CLI::App& command, GemmCommandOptions& options) {
   command.add_option(
-      "--from", options->from,
-      "With --fit, who multiplies: exec:COMMAND, which is run with a file that holds A and B and one to "
+      "--from", options.from,
+      "Who multiplies: exec:COMMAND, which is run with a file that holds A and B and one to "
       "write D to, {in} and {out} in it or appended; plan:FILE; or cublaslt, the GPU's library, with all "
       "algorithms that it offers");
-  command.add_flag("--epilogue", options->epilogue,
+  command.add_flag("--epilogue", options.epilogue,
                    "With --from: also what becomes of alpha, C and a bias, which a program then finds in its file; "
                    "with cublaslt, whether its algorithms' plans say it, in place of all else");
-  add_time_limit(command, options->time_limit);
+  add_time_limit(command, options.time_limit);
   command.add_option(
-      "--formats", options->formats,
+      "--formats", options.formats,
       "With --from: A:D or A:B:D, such as fp16:fp32; +fast for fast accumulation of fp8, or fp32 as tf32");
-  command.add_option("--shape", options->shapes, "With --from: M×N×K, such as 256×256×4096");
+  command.add_option("--shape", options.shapes, "With --from: M×N×K, such as 256×256×4096");
   command.add_option(
-      "--layouts", options->layouts,
+      "--layouts", options.layouts,
       "With cublaslt: how A and B lie, as BLAS says it: tn (default), both with k side by side, nn, nt, tt; nt+8 has 8 "
       "numbers between columns");
-  command.add_option("--arch", options->arch, "With --fit: whose instructions")->capture_default_str();
+  command.add_option("--arch", options.arch, "Whose instructions")->capture_default_str();
   constexpr std::uint64_t kMostAlgorithms = 100'000;
   add_number(
-      command, "--algorithms", options->algorithms, "With cublaslt: so many of each product",
+      command, "--algorithms", options.algorithms, "With cublaslt: so many of each product",
       [](std::string_view option, std::string_view text) { return parse_whole(option, text, 1, kMostAlgorithms); });
-  add_whole(command, "--seed", options->seed, "With --from: seed of the operands");
-  add_output(command, "--json", options->json, kJson);
-  const OptionNames arrays = {"--a", "--b", "--c", "--d", "--bias", "--scale-a", "--scale-b", "--exact-a", "--exact-b"};
-  exclude(command, {"--in"}, arrays);
-  need(command, {"--a", "--c", "--d", "--bias", "--scale-a", "--scale-b", "--exact-a", "--exact-b"}, "--b");
-  need(command, {"--b"}, "--a");
-  need(command, {"--out", "--processor"}, "--plan");
-  need(command, {"--exact-a", "--exact-b"}, "--error");
-  need(command, {"--epilogue"}, "--from");
-  need(command, {"--from"}, "--fit");
-  exclude(command, {"--fit"}, {"--plan", "--error"});
-  exclude(command, {"--plan"}, {"--d"});
+  add_whole(command, "--seed", options.seed, "With --from: seed of the operands");
+}
+
+void add_gemm(CLI::App& app, Action& action) {
+  CLI::App& product = *app.add_subcommand("gemm", "Multiply whole matrices as a kernel does, or find out how one does");
+  const auto options = options_of(product, run_gemm, action);
+  add_factors(product, *options);
+  add_other_operands(product, *options);
+  add_plan(product, *options);
+  add_output_format(product, *options);
+
+  CLI::App& fit = *product.add_subcommand("fit", "Find the plan of a product, or of whatever --from names");
+  fit.callback([options] { options->fit = true; });
+  add_factors(fit, *options);
+  add_result(fit, *options);
+  add_output_format(fit, *options);
+  add_fit_options(fit, *options);
+
+  CLI::App& error = *product.add_subcommand(
+      "error", "Compare with the exact product: that of a plan, or without one the D that is given");
+  error.callback([options] { options->error = true; });
+  add_factors(error, *options);
+  add_other_operands(error, *options);
+  add_result(error, *options);
+  add_error_options(error, *options);
+  add_plan(error, *options);
+  add_output_format(error, *options);
+
+  product.footer(named_plans_text());
+  error.footer(named_plans_text());
+
+  for (CLI::App* const job : {&fit, &error}) {
+    for (CLI::Option* const each : product.get_options()) {
+      if (each != product.get_help_ptr()) job->excludes(each);
+    }
+  }
+
+  // As both were spelled before they were commands: --fit and --error, beside the product's options.
+  const std::size_t shown = product.get_options().size();
+  product.add_flag("--fit", options->fit);
+  product.add_flag("--error", options->error);
+  add_result(product, *options);
+  add_fit_options(product, *options);
+  add_error_options(product, *options);
+  const std::vector<CLI::Option*> all = product.get_options();
+  for (CLI::Option* const each : std::span(all).subspan(shown)) each->group("");
 }
 
 void add_diff(CLI::App& app, Action& action) {

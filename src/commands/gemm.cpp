@@ -121,14 +121,32 @@ class Product {
   std::size_t rows_ = 0;
 };
 
+/// Refuses options of another job of `tcnum gemm`.
+void check_job(const GemmCommandOptions& o) {
+  struct Rule {
+    bool is_broken;
+    std::string_view text;
+  };
+  const Rule rules[] = {
+      {o.fit && o.error, "--fit excludes --error"},
+      {o.fit && !o.plan.empty(), "--fit excludes --plan"},
+      {!o.d.empty() && !o.plan.empty(), "--d excludes --plan"},
+      {!o.from.empty() && !o.fit, "--from requires --fit"},
+      {o.epilogue && o.from.empty(), "--epilogue requires --from"},
+      {!o.error && (!o.exact_a.empty() || !o.exact_b.empty()), "--exact-a and --exact-b require --error"},
+  };
+  const auto broken = std::ranges::find_if(rules, &Rule::is_broken);
+  if (broken != std::end(rules)) throw InputError(fmt::format("gemm: {}", broken->text));
+}
+
 void check_options(const GemmCommandOptions& options) {
   if (options.plan.empty() && !options.error) {
     throw InputError(
-        "gemm: --plan: missing; expected a plan's name, such as nvjet, or a file; or --fit, which "
-        "finds one; or --error, with a D");
+        "gemm: --plan: missing; expected a plan's name, such as nvjet, or a file; or `gemm fit`, "
+        "which finds one; or `gemm error`, with a D");
   }
   if (!options.json.empty() && !options.error)
-    throw InputError("gemm: --json: a product has no report; expected --error or --fit beside it");
+    throw InputError("gemm: --json: a product has no report; expected `gemm error` or `gemm fit`");
   if (options.out.empty() && !options.error) throw InputError("gemm: --out: missing; expected a file to write");
   require_no_stdout({"--out", options.out});
   constexpr std::string_view kArray = ".npy";
@@ -165,6 +183,9 @@ ProductMatrices read_matrices(const GemmCommandOptions& options, bool with_d) {
   if (options.in.empty() && options.a.empty())
     throw InputError("gemm: expected either --in FILE, or --a A.npy and --b B.npy");
   if (!options.in.empty()) {
+    for (const auto& [tensor, path] : array_options(options)) {
+      if (!path.empty()) throw InputError(fmt::format("gemm: {}: {} in a file of its own, beside --in", path, tensor));
+    }
     ProductRequest request;
     if (options.error) request.optional.insert(request.optional.end(), {"exact_A", "exact_B"});
     if (scales) request.formats = {{"SA", *scales}, {"SB", *scales}};
@@ -233,6 +254,7 @@ ErrorReference BatchInputs::reference(const GemmPlan* plan) const {
 }
 
 int run_gemm(const GemmCommandOptions& options) {
+  check_job(options);
   if (options.fit) return run_gemm_fit(options);
   check_options(options);
   const bool is_given = options.plan.empty();

@@ -70,9 +70,9 @@ class BatchInputs {
   std::map<std::string_view, MatrixView> views_;
 };
 
-/// `tcnum gemm --fit`.
+/// `tcnum gemm fit`.
 int run_gemm_fit(const GemmCommandOptions& options);
-/// `tcnum gemm --error`: of a D by that plan, or without one of a D that was given.
+/// `tcnum gemm error`: of a D by that plan, or without one of a D that was given.
 int report_error(const GemmCommandOptions& options, const ProductMatrices& matrices, const StoredTensor& d,
                  const GemmPlan* plan);
 

@@ -1,4 +1,4 @@
-// tcnum gemm --error: how far a product is from the exact one.
+// tcnum gemm error: how far a product is from the exact one.
 #include "tcnum/gemm_error.hpp"
 
 #include <fmt/format.h>

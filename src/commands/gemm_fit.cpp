@@ -1,4 +1,4 @@
-// tcnum gemm --fit: the plan behind a matrix product.
+// tcnum gemm fit: the plan behind a matrix product.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-// tcnum gemm --fit --from cublaslt: what the GPU's library offers for the products that are asked. One survey fits the
+// tcnum gemm fit --from cublaslt: what the GPU's library offers for the products that are asked. One survey fits the
 // plans of all algorithms; with --epilogue, another asks what they do with alpha, C and a bias.
 #include <fmt/format.h>
 

@@ -20,7 +20,7 @@ void refuse(const std::string& file, const char* key, const char* option, const 
   throw InputError(fmt::format("{}: __metadata__.{}: missing; expected {}, as {} says", file, key, said, option));
 }
 
-constexpr std::string_view kIn = "--in", kInForm = "--in-form", kOut = "--out", kForm = "--form";
+constexpr std::string_view kOut = "--out", kForm = "--form";
 
 /// Of a file that need not say what it is of; the user says what it does not, and nothing else.
 VectorsInFile subject_of(const std::string& file, const WantedVectors& wanted, const Metadata& said) {
@@ -86,7 +86,7 @@ std::optional<VectorsInFile> named_subject(const std::string& arch, const std::s
 }
 
 VectorsInFile read_vectors_in(const std::string& file, const WantedVectors& wanted) {
-  const VectorForm form = vector_form(kIn, file, kInForm, wanted.form);
+  const VectorForm form = vector_form("--in", file, "--in-form", wanted.form);
   if (form.text) return read_text_in(file, *form.text, wanted);
   if (form.arrays) return read_arrays_in(file, wanted);
   VectorsInFile in;

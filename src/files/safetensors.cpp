@@ -24,14 +24,14 @@ using nlohmann::ordered_json;
 constexpr std::string_view kMetadata = "__metadata__";
 constexpr std::size_t kLengthBytes = 8;
 /// Far above any real header (a few tensors and notes), far below what could hurt.
-constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMostMetadataBytes = std::uint64_t{1} << 20;
 /// The header's object holds the tensors' objects, and these hold arrays.
 constexpr std::size_t kMaxHeaderDepth = 3;
 /// Data starts at a multiple of this, so that a reader may map the file and use it in place.
 constexpr std::size_t kDataAlignment = 8;
 
 /// Those of safetensors 0.8.
-constexpr std::array<ElementType, 22> kTypes = {{
+constexpr std::array<ElementType, 22> kDtypes = {{
     {"F64", 64, FormatId::fp64, false},
     {"F32", 32, FormatId::fp32, false},
     {"F16", 16, FormatId::fp16, false},
@@ -77,10 +77,10 @@ std::uint64_t read_header_length(const ByteSource& file) {
   std::array<std::byte, kLengthBytes> bytes;
   file.read(0, bytes);
   const auto length = std::bit_cast<std::uint64_t>(bytes);
-  const std::uint64_t most = std::min(file.size() - kLengthBytes, kMaxHeaderBytes);
+  const std::uint64_t most = std::min(file.size() - kLengthBytes, kMostMetadataBytes);
   if (length > most) {
     subject.fail(kField, "{} bytes; expected at most {} ({})", length, most,
-                 most == kMaxHeaderBytes ? "the longest header that tcnum reads" : "what follows in the file");
+                 most == kMostMetadataBytes ? "the longest header that tcnum reads" : "what follows in the file");
   }
   return length;
 }
@@ -150,10 +150,10 @@ TensorEntry read_entry(const Subject& subject, const std::string& name, const or
 }
 
 const ElementType& type_of(const Subject& subject, const TensorEntry& tensor) {
-  const ElementType* const type = find_element_type(kTypes, tensor.dtype);
+  const ElementType* const type = find_element_type(kDtypes, tensor.dtype);
   if (type != nullptr) return *type;
   std::vector<std::string_view> names;
-  for (const ElementType& each : kTypes) names.push_back(each.name);
+  for (const ElementType& each : kDtypes) names.push_back(each.name);
   subject.fail(tensor_field(tensor.name, "dtype"), "{} is unknown; expected one of {}", in_quotes(tensor.dtype),
                fmt::join(names, ", "));
 }
@@ -220,7 +220,7 @@ bool is_utf8(const std::string& text) {
 
 /// A tensor that is none, or too large for any file, is the caller's bug, not the user's.
 std::uint64_t size_of(const TensorEntry& tensor) {
-  const ElementType* const type = find_element_type(kTypes, tensor.dtype);
+  const ElementType* const type = find_element_type(kDtypes, tensor.dtype);
   const auto size = type == nullptr ? std::nullopt : byte_size(tensor.shape, type->bits);
   if (!size) throw std::invalid_argument("SafetensorsWriter: no tensor has this dtype and shape: " + tensor.name);
   return *size;
@@ -254,15 +254,15 @@ std::string header_text(const Subject& subject, const Metadata& metadata, const 
     subject.fail("header", "has {} members; expected at most {}", header.size(), kMostMembers);
   std::string text = header.dump();
   text.resize((text.size() + kDataAlignment - 1) / kDataAlignment * kDataAlignment, ' ');
-  if (text.size() > kMaxHeaderBytes) {
-    subject.fail(kMetadata, "makes a header of {} bytes; expected at most {}", text.size(), kMaxHeaderBytes);
+  if (text.size() > kMostMetadataBytes) {
+    subject.fail(kMetadata, "makes a header of {} bytes; expected at most {}", text.size(), kMostMetadataBytes);
   }
   return text;
 }
 
 }  // namespace
 
-std::span<const ElementType> safetensors_types() { return kTypes; }
+std::span<const ElementType> safetensors_types() { return kDtypes; }
 
 const TensorEntry* SafetensorsHeader::find(std::string_view name) const {
   const auto found = std::ranges::find(tensors, name, &TensorEntry::name);

@@ -197,13 +197,9 @@ void take_numbers(Collector& to, std::size_t line, const std::vector<std::string
 constexpr std::size_t kPiece = std::size_t{1} << 16;
 
 void append_code(std::string& line, const ProblemField& field, std::uint64_t code, TextForm form) {
-  const std::size_t digits = digits_of(field);
-  if (form == TextForm::csv)
-    fmt::format_to(std::back_inserter(line), "0x{:0{}x}", code, digits);
-  else if (form == TextForm::hex)
-    fmt::format_to(std::back_inserter(line), "{:0{}x}", code, digits);
-  else
-    fmt::format_to(std::back_inserter(line), "{:0{}X}", code, digits);
+  const std::string_view digits = form == TextForm::testfloat ? "0123456789ABCDEF" : "0123456789abcdef";
+  if (form == TextForm::csv) line += "0x";
+  for (std::size_t i = digits_of(field); i-- > 0;) line += digits[code >> (4 * i) & 0xf];
 }
 
 }  // namespace

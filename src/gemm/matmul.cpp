@@ -18,7 +18,7 @@
 namespace tcnum {
 namespace {
 
-constexpr std::string_view kWhere = "matmul";
+constexpr std::string_view kMatmul = "matmul";
 
 /// Of the instructions that take the formats and have a datapath in the catalogue, the one to prefer.
 const Instruction& fitting_instruction(FormatId a, FormatId b, const MatrixView* c, std::size_t k, ArchId id) {
@@ -52,11 +52,11 @@ Performer choose_performer(const MatrixView& a, const MatrixView& b, const Matri
                            const MatmulOptions& options) {
   if (options.datapath) {
     if (!options.account.empty()) throw InputError("matmul: account: expected none, as there is a datapath");
-    return own_performer(*options.datapath, options.arch, options.instruction, kWhere);
+    return own_performer(*options.datapath, options.arch, options.instruction, kMatmul);
   }
-  const ArchId id = named_arch(options.arch, kWhere);
-  if (!options.instruction.empty()) return named_performer(id, options.instruction, options.account, kWhere);
-  return catalogued(id, fitting_instruction(a.format(), b.format(), c, a.columns(), id), options.account, kWhere);
+  const ArchId id = named_arch(options.arch, kMatmul);
+  if (!options.instruction.empty()) return named_performer(id, options.instruction, options.account, kMatmul);
+  return catalogued(id, fitting_instruction(a.format(), b.format(), c, a.columns(), id), options.account, kMatmul);
 }
 
 void check_scale(std::string_view name, const std::optional<MatrixView>& given, const std::optional<ScaleRule>& rule,
@@ -112,11 +112,11 @@ void for_bands(const ProductShape& shape, bool on_gpu, Caller* caller, const Mul
 }
 
 Matrix checked_product(const MatrixView& a, const MatrixView& b, const MatrixView* c, const MatmulOptions& options) {
-  check_shapes(a, b, c, kWhere);
+  check_shapes(a, b, c, kMatmul);
   const Performer performer = choose_performer(a, b, c, options);
-  check_operand("A", a.format(), performer.formats.a, performer, kWhere);
-  check_operand("B", b.format(), performer.formats.b, performer, kWhere);
-  if (c != nullptr) check_operand("C", c->format(), performer.formats.c, performer, kWhere);
+  check_operand("A", a.format(), performer.formats.a, performer, kMatmul);
+  check_operand("B", b.format(), performer.formats.b, performer, kMatmul);
+  if (c != nullptr) check_operand("C", c->format(), performer.formats.c, performer, kMatmul);
   if (a.columns() > performer.depth() && performer.formats.c != performer.formats.d) {
     throw InputError(
         fmt::format("matmul: K is {}, {} takes {} at a time, and its d ({}) cannot be the next one's c ({}); "
@@ -161,7 +161,7 @@ Matrix checked_product(const MatrixView& a, const MatrixView& b, const MatrixVie
 }  // namespace
 
 const Instruction& instruction_for(std::string_view arch, FormatId a, FormatId b) {
-  return fitting_instruction(a, b, {}, std::numeric_limits<std::size_t>::max(), named_arch(arch, kWhere));
+  return fitting_instruction(a, b, {}, std::numeric_limits<std::size_t>::max(), named_arch(arch, kMatmul));
 }
 
 Matrix matmul(const MatrixView& a, const MatrixView& b, const MatrixView& c, const MatmulOptions& options) {

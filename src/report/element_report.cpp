@@ -182,7 +182,7 @@ std::string single_text(const ExplainedElement& of, const std::optional<std::uin
   text += observed_text(of, *observed);
   if (*observed == of.trace.d) return text;
   return text + wrapped(
-                    "No named plan gives the file's result here. `tcnum gemm --fit` finds a plan that does; with it as "
+                    "No named plan gives the file's result here. `tcnum gemm fit` finds a plan that does; with it as "
                     "a second --plan, the first step "
                     "that differs shows.",
                     2);

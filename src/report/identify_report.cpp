@@ -195,7 +195,7 @@ std::string identify_text(const Identification& found, const Tiles& answered, Fo
   if (found.agreeing() == 0) {
     text += wrapped(
         "Nothing of the catalogue gives all of these answers. Expected the products in the order in which the kernel "
-        "takes them, and c with them; `tcnum gemm --fit` searches plans of whole products, `tcnum probe --from FILE` "
+        "takes them, and c with them; `tcnum gemm fit` searches plans of whole products, `tcnum probe --from FILE` "
         "datapaths that nobody has seen.",
         0);
   } else if (found.separation) {

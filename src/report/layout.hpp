@@ -23,6 +23,7 @@ std::string padded(std::string_view text, std::size_t width);
 
 /// 12345678 as "12,345,678"; datapaths of a space, which may be fewer than exact, as "1.2e+12".
 std::string count_text(double count);
+inline std::string count_text(std::size_t count) { return count_text(static_cast<double>(count)); }
 /// "1 product", "2 products".
 std::string plural(std::size_t n, std::string_view noun);
 

@@ -14,8 +14,6 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string size_text(std::size_t count) { return count_text(static_cast<double>(count)); }
-
 std::string_view witness_of(const Source& source) {
   if (source.kind == OracleKind::program) return "the program";
   return source.kind == OracleKind::datapath ? "the datapath" : "the hardware";
@@ -64,14 +62,14 @@ std::string accounts_text(const ProbeReport& report) {
     if (!each.by.refutation) {
       rows.push_back(
           {each.account, "survives",
-           fmt::format("gives all {} answers ({}; {})", size_text(answers.size()), each.origin, each.standing)});
+           fmt::format("gives all {} answers ({}; {})", count_text(answers.size()), each.origin, each.standing)});
       continue;
     }
     std::string fields;
     for (const RefutedField& field : each.fields)
       fields += fmt::format("{} {} {}", fields.empty() ? "; right but for" : ",", field.field, field.says);
     rows.push_back({each.account, "refuted",
-                    fmt::format("by {} answers, the smallest {}{} ({}; {})", size_text(each.by.mismatches),
+                    fmt::format("by {} answers, the smallest {}{} ({}; {})", count_text(each.by.mismatches),
                                 answer_text(answers.instruction(), *each.by.refutation, witness_of(report.source)),
                                 fields, each.origin, each.standing)});
   }
@@ -86,10 +84,10 @@ void add_relatives(const ProbeReport& report, Rows& rows) {
     std::string& names = each.mismatches == 0 ? same : unlike[each.mismatches];
     names.append(names.empty() ? "" : ", ").append(each.instruction);
   }
-  const auto answers = size_text(report.fit.evidence().size());
+  const auto answers = count_text(report.fit.evidence().size());
   if (!same.empty()) rows.push_back({"same as", fmt::format("{}: each explains all {} answers", same, answers)});
   for (const auto& [mismatches, names] : unlike) {
-    rows.push_back({"unlike", fmt::format("{}: {} answers differ", names, size_text(mismatches))});
+    rows.push_back({"unlike", fmt::format("{}: {} answers differ", names, count_text(mismatches))});
   }
   if (!report.compared) return;
   std::string text;
@@ -107,13 +105,13 @@ std::string circumstances_text(const ProbeReport& report) {
   Rows rows = {{"datapaths", fmt::format("{} considered, {} left", count_text(r.considered), count_text(r.surviving))}};
   if (r.verdict == Verdict::identified && r.surviving > 0)
     rows.back().back() += " (in one class that no input tells apart)";
-  std::string asked = size_text(report.fit.evidence().size());
+  std::string asked = count_text(report.fit.evidence().size());
   if (r.separating > 0)
     asked += fmt::format(", of which {} were asked because they separate two datapaths", r.separating);
   rows.push_back({"answers", std::move(asked)});
   if (r.verdict == Verdict::ambiguous && r.search_effort > 0) {
     rows.push_back({"search", fmt::format("{} dot problems tried that separate none of what is left",
-                                          size_text(r.search_effort))});
+                                          count_text(r.search_effort))});
   }
   if (!report.sass.empty()) rows.push_back({"SASS", report.sass});
   add_relatives(report, rows);
@@ -135,8 +133,8 @@ std::string text_report(const ProbeReport& report) {
                     r.looked_among_rare
                         ? ""
                         : fmt::format(" Rare ones were not looked at, for which recorded answers must be {}.",
-                                      size_text(kEnoughForRare)),
-                    size_text(r.mismatches), size_text(report.fit.evidence().size())),
+                                      count_text(kEnoughForRare)),
+                    count_text(r.mismatches), count_text(report.fit.evidence().size())),
         2);
   }
   if (r.verdict == Verdict::ambiguous) text += wrapped(settled_and_open(report), 2) + "\n";

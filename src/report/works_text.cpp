@@ -12,8 +12,6 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string size_text(std::size_t count) { return count_text(static_cast<double>(count)); }
-
 /// Answers that are recorded are the hardware's.
 std::string answer_text(const Instruction& in, const Judgement& by) {
   return tcnum::answer_text(in, *by.refutation, "the hardware");
@@ -86,7 +84,7 @@ class RefutedGroups {
       Rows rows = {{"instruction", "refuted by", "the smallest of these answers"}};
       for (const Refuted& each : group) {
         rows.push_back({each.of->instruction->name(),
-                        fmt::format("{} of {}", size_text(each.by->mismatches), size_text(each.of->answers)),
+                        fmt::format("{} of {}", count_text(each.by->mismatches), count_text(each.of->answers)),
                         answer_text(*each.of->instruction, *each.by)});
       }
       out += "\n" +
@@ -103,7 +101,7 @@ class RefutedGroups {
 std::string matrix_cell(const PublishedFindings& of, const std::string& work, const RefutedGroups& refuted) {
   for (const AccountFinding& each : of.accounts) {
     if (each.account != work) continue;
-    if (!each.by.refutation) return "all " + size_text(of.answers);
+    if (!each.by.refutation) return "all " + count_text(of.answers);
     return (each.fields.empty() ? "refuted" : "all but") + refuted.marks(of, work);
   }
   return works_cell(of, work);
@@ -115,11 +113,11 @@ std::string evidence_text(const Instruction& in, const StatementFinding& of) {
   std::vector<std::string> parts;
   if (of.verdict == StatementVerdict::refuted)
     parts.push_back(
-        fmt::format("refuted by {} answers, the smallest {}", size_text(of.by.mismatches), answer_text(in, of.by)));
+        fmt::format("refuted by {} answers, the smallest {}", count_text(of.by.mismatches), answer_text(in, of.by)));
   for (const StatementFinding::Alternative& each : of.alternatives) {
     if (of.verdict == StatementVerdict::refuted) break;
     parts.push_back(each.by.refutation ? fmt::format("{} is refuted by {} answers, the smallest {}", each.value.text(),
-                                                     size_text(each.by.mismatches), answer_text(in, each.by))
+                                                     count_text(each.by.mismatches), answer_text(in, each.by))
                                        : fmt::format("{} explains all answers, too", each.value.text()));
   }
   return fmt::format("{}", fmt::join(parts, "; "));
