@@ -82,7 +82,6 @@ plot() {
 plots() {
   plot h200-wgmma.svg 1 'wgmma and wgmma.sp: throughput and power'
   plot h200-bandwidth.svg 2 'Memory: bandwidth'
-  plot h200-roofline.svg 1 'Roofline'
 }
 
 # With the files that docs/tutorial.md has made by then.
@@ -163,7 +162,6 @@ block plan-diff docs/architectures.md 0 ./run diff --plan nvjet-fp8 --plan nvjet
 block works docs/works.md 0 ./run list --works --arch sm_90
 block h200-glance docs/h200.md 0 "${report[@]}" 'At a glance'
 block h200-memory docs/h200.md 0 "${report[@]}" 'Memory: latency'
-block h200-roofline docs/h200.md 0 "${report[@]}" 'Roofline'
 block plots '' 0 plots # files of docs/plots
 block differential docs/verification.md 0 ./run test differential_test --count 1e8 --gtest_brief=1
 

@@ -10,7 +10,6 @@ namespace {
 // Of NVML's API reference: what nvml.h would say.
 constexpr int kSuccess = 0;                      // NVML_SUCCESS of nvmlReturn_t
 constexpr unsigned kSmClock = 1;                 // NVML_CLOCK_SM of nvmlClockType_t
-constexpr unsigned kChipSensor = 0;              // NVML_TEMPERATURE_GPU of nvmlTemperatureSensors_t
 constexpr std::size_t kDriverVersionBytes = 80;  // NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
 
 }  // namespace
@@ -55,15 +54,6 @@ std::optional<double> Nvml::max_sm_clock_mhz() const {
   unsigned mhz = 0;
   if (device_ == nullptr || clock == nullptr || clock(device_, kSmClock, &mhz) != kSuccess) return std::nullopt;
   return mhz;
-}
-
-std::optional<double> Nvml::temperature_celsius() const {
-  const auto temperature = library_.find<int(void*, unsigned, unsigned*)>("nvmlDeviceGetTemperature");
-  unsigned celsius = 0;
-  if (device_ == nullptr || temperature == nullptr || temperature(device_, kChipSensor, &celsius) != kSuccess) {
-    return std::nullopt;
-  }
-  return celsius;
 }
 
 std::optional<double> Nvml::energy_joules() const {

@@ -39,8 +39,6 @@ class Nvml {
 
   std::optional<double> power_limit_watts() const;
   std::optional<double> max_sm_clock_mhz() const;
-  /// Of the chip.
-  std::optional<double> temperature_celsius() const;
   /// Since the driver was loaded. May be called by several threads.
   std::optional<double> energy_joules() const;
 

@@ -42,11 +42,10 @@ std::span<const BenchSuite> bench_suites() {
       {"tensor", "Tensor-core instructions", {"mma", "wmma", "wgmma", "integer wgmma"}},
       {"incore", "Plain arithmetic", {"incore"}},
       {"dpx", "DPX functions", {"dpx"}},
-      {"sync", "Atomics, barriers and clusters", {"atomics", "barriers", "clusters"}},
+      {"clusters", "Distributed shared memory of clusters", {"clusters"}},
       {"memory", "Latency and rates of memories", {"latency", "bandwidth", "streams"}},
       {"copy", "Copies from global to shared memory", {"copy latency", "copies"}},
       {"gemm", "Matrix products", {"gemm", "single gemm"}},
-      {"roofline", "Arithmetic whose operands come from DRAM", {"roofline"}},
       {"all", "Everything", {}},
   });
   return kSuites;

@@ -96,16 +96,9 @@ constexpr std::uint32_t copied_box(const CopyWork& work, std::uint32_t boxes, st
   return static_cast<std::uint32_t>((first + warp + i * step) % boxes);
 }
 
-/// What is read of a copy: the sum of its 4-byte words, by their place in shared memory.
+/// What is read of a copy: the sum of its 4-byte words, by their place in shared memory. A warp's checksum is
+/// next_checksum() over the sums of what it read, in the order of the copies.
 constexpr std::uint32_t weighted(std::uint32_t word, std::uint32_t place) { return word * (2 * place + 1); }
-
-struct CopyTimes {
-  std::vector<double> seconds;  ///< of each launch: from the first block's begin to the last one's end
-  double clock_mhz = 0;         ///< of the SMs; 0: the launches were too short to say
-  std::uint32_t blocks = 0;
-  /// [block][warp], of the last launch: next_checksum() over the sums of what was read, in the order of the copies.
-  std::vector<std::uint32_t> checksums;
-};
 
 /// One block, or cluster, of kCopyLatencyThreads copies one box after the other, while the device does nothing else.
 /// Timed by the thread that begins, on the first block, from before its first instruction until it has read the last

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "cluster_timing.hpp"
 #include "copy_timing.hpp"
 #include "gemm_timing.hpp"
 #include "memory_timing.hpp"
-#include "sync_timing.hpp"
 #include "tcnum/error.hpp"
 #include "timing.hpp"
 
@@ -25,8 +25,6 @@ class TimingDevice {
   virtual const TimingFacts& facts() const = 0;
   /// What the device has used since some time; may be read by another thread. None: it does not say.
   virtual std::optional<double> energy_joules() const { return std::nullopt; }
-  /// Now. None: it does not say.
-  virtual std::optional<double> temperature_celsius() const { return std::nullopt; }
 
   // Instructions (timing.hpp).
 
@@ -40,31 +38,28 @@ class TimingDevice {
   /// Of the last launch: a block's results. Throws std::runtime_error if another block's differ.
   virtual std::vector<std::byte> result() { cannot("instructions"); }
 
-  // Memories (memory_timing.hpp, roofline_timing.hpp).
+  // Memories (memory_timing.hpp).
 
   virtual const MemoryFacts& memory_facts() { cannot("memories"); }
-  /// Makes a buffer of so many bytes, whose 4-byte word i is memory_word(seed, i), for what follows: reads, rooflines
-  /// and copies to shared memory need one at least as large as theirs. Chases and streams overwrite it.
+  /// Makes a buffer of so many bytes, whose 4-byte word i is memory_word(seed, i), for what follows: reads and
+  /// copies to shared memory need one at least as large as theirs. Chases and streams overwrite it.
   virtual void fill(std::size_t /*bytes*/, std::uint32_t /*seed*/) { cannot("memories"); }
   virtual ChaseTimes chase(const Chase&) { cannot("memories"); }
   virtual ReadTimes read(const ReadWork&) { cannot("memories"); }
-  virtual RooflineTimes roofline(const RooflineWork&, unsigned /*launches*/) { cannot("memories"); }
   virtual StreamTimes stream(const StreamWork&, unsigned /*launches*/) { cannot("memories"); }
 
   // Copies to shared memory (copy_timing.hpp).
 
   virtual std::size_t ring_bytes() { cannot("copies"); }  ///< of shared memory, for all rings of a block
-  virtual CopyTimes copy(const CopyWork&, unsigned /*launches*/) { cannot("copies"); }
+  virtual CheckedTimes copy(const CopyWork&, unsigned /*launches*/) { cannot("copies"); }
   virtual CopyLatencies copy_latencies(const CopyLatencyWork&) { cannot("copies"); }
 
-  // Atomics, barriers and clusters (sync_timing.hpp).
+  // Clusters (cluster_timing.hpp).
 
   /// The most blocks that a cluster can have, of these sizes: 2, 4, 8, 16. 1: there are no clusters.
   virtual unsigned most_cluster_blocks() { cannot("clusters"); }
-  virtual AtomicTimes atomics(const AtomicWork&, unsigned /*launches*/) { cannot("atomics"); }
-  virtual BarrierTimes barriers(const BarrierWork&, unsigned /*launches*/) { cannot("barriers"); }
   virtual ClusterLatencies cluster_latencies(unsigned /*cluster*/) { cannot("clusters"); }
-  virtual RingTimes ring(const RingWork&, unsigned /*launches*/) { cannot("clusters"); }
+  virtual CheckedTimes ring(const RingWork&, unsigned /*launches*/) { cannot("clusters"); }
 
   // Matrix products (gemm_timing.hpp).
 

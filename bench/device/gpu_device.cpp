@@ -5,7 +5,6 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "memory_kernels.hpp"
 #include "timed_archs.hpp"
 
 namespace tcnum {
@@ -82,7 +81,7 @@ TimedBatch GpuTimingDevice::run(const TimedWork& work, unsigned launches) {
                      .e = buffers_["e"].data(),
                      .shared = buffers_["shared"].data(),
                      .d = memory<std::byte>("d", blocks_ * work.result_bytes),
-                     .times = clear_times(launches * blocks_),
+                     .times = nullptr,
                      .blocks = static_cast<unsigned>(blocks_),
                      .warps = work.warps,
                      .chains = work.chains,
@@ -90,10 +89,8 @@ TimedBatch GpuTimingDevice::run(const TimedWork& work, unsigned launches) {
                      .rounds = work.rounds,
                      .completion = work.loop == TimingLoop::completion,
                      .a_in_registers = work.a_in_registers};
-  for (unsigned i = 0; i < launches; ++i, launch.times += blocks_) {
-    check(timing->launch(launch), fmt::format("launch of the timing kernel of {}", work.kernel));
-  }
-  return finish(work.kernel, launches, blocks_, work.blocks == 0 ? BlocksRun::one_an_sm : BlocksRun::anywhere);
+  return launched(work.kernel, launch, launches, blocks_, work.blocks == 0 ? BlocksRun::one_an_sm : BlocksRun::anywhere,
+                  [&] { return timing->launch(launch); });
 }
 
 std::vector<std::byte> GpuTimingDevice::result() {
@@ -109,10 +106,6 @@ std::vector<std::byte> GpuTimingDevice::result() {
 
 void GpuTimingDevice::require_kernels(const char* what) const {
   if (!is_timed(arch_)) cannot(what);
-}
-
-void GpuTimingDevice::hold(unsigned nanoseconds) {
-  if (nanoseconds != 0) check(launch_hold(nanoseconds), "launch of the kernel that the device waits in");
 }
 
 CublasLt& GpuTimingDevice::library() {

@@ -44,7 +44,6 @@ class GpuTimingDevice final : public TimingDevice {
 
   const TimingFacts& facts() const override { return facts_; }
   std::optional<double> energy_joules() const override { return nvml_.energy_joules(); }
-  std::optional<double> temperature_celsius() const override { return nvml_.temperature_celsius(); }
 
   unsigned most_warps(const std::string& kernel, unsigned chains) const override;
   void load(const TimedOperands& operands) override;
@@ -55,18 +54,15 @@ class GpuTimingDevice final : public TimingDevice {
   void fill(std::size_t bytes, std::uint32_t seed) override;
   ChaseTimes chase(const Chase& work) override;
   ReadTimes read(const ReadWork& work) override;
-  RooflineTimes roofline(const RooflineWork& work, unsigned launches) override;
   StreamTimes stream(const StreamWork& work, unsigned launches) override;
 
   std::size_t ring_bytes() override;
-  CopyTimes copy(const CopyWork& work, unsigned launches) override;
+  CheckedTimes copy(const CopyWork& work, unsigned launches) override;
   CopyLatencies copy_latencies(const CopyLatencyWork& work) override;
 
   unsigned most_cluster_blocks() override;
-  AtomicTimes atomics(const AtomicWork& work, unsigned launches) override;
-  BarrierTimes barriers(const BarrierWork& work, unsigned launches) override;
   ClusterLatencies cluster_latencies(unsigned cluster) override;
-  RingTimes ring(const RingWork& work, unsigned launches) override;
+  CheckedTimes ring(const RingWork& work, unsigned launches) override;
 
   void load_codes(std::span<const std::byte> codes) override;
   GemmTimes multiply(const GemmWork& work) override;
@@ -100,6 +96,14 @@ class GpuTimingDevice final : public TimingDevice {
                     BlocksRun where = BlocksRun::one_an_sm) {
     finish(what);
     return summarise(block_times(launches * blocks), launches, what, where);
+  }
+  /// Starts `launch`, which returns what CUDA says, so many times: run.times are those of the launch at hand.
+  template <class Run, class Launch>
+  TimedBatch launched(const std::string& what, Run& run, unsigned launches, std::size_t blocks, BlocksRun where,
+                      const Launch& launch) {
+    run.times = clear_times(launches * blocks);
+    for (unsigned i = 0; i < launches; ++i, run.times += blocks) check(launch(), "launch of " + what);
+    return finish(what, launches, blocks, where);
   }
   /// Reads something else past the L1, so that nothing of a buffer is in a cache, and nothing has to be written back.
   void flush();
@@ -138,7 +142,6 @@ class GpuTimingDevice final : public TimingDevice {
   // What the last launch of a family left.
   std::size_t blocks_ = 0, result_bytes_ = 0;
   std::size_t stream_elements_ = 0;
-  std::optional<unsigned> most_cluster_blocks_;
   GemmShape gemm_shape_;
   std::byte* gemm_last_ = nullptr;  ///< D
 };

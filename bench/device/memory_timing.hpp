@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "roofline_timing.hpp"
 #include "timing.hpp"
 
 namespace tcnum {

@@ -1,13 +1,25 @@
 // Timing loads of which each says where the next one goes.
 #include <algorithm>
 
-#include "memory_kernels.hpp"
+#include "gpu_device.hpp"
 #include "timing_common.cuh"
 
 namespace tcnum {
 namespace {
 
 constexpr unsigned kChaseThreads = 1024;
+
+/// Device pointers.
+struct ChaseLaunch {
+  std::byte* buffer;
+  const std::uint64_t* order;
+  std::size_t pointers;
+  std::size_t shared_bytes;  ///< of the buffer, if it is in shared memory
+  bool touch;
+  unsigned warm_hops, hops;
+  BlockTimes* times;
+  std::uint64_t* end;
+};
 
 /// In global memory a pointer is the address of the next one.
 template <Memory kMemory>
@@ -125,7 +137,7 @@ __global__ void __launch_bounds__(kChaseThreads) chase_kernel(const ChaseLaunch 
   stopwatch.finish();
 }
 
-template <class Pointers, bool kInShared = false>
+template <class Pointers, bool kInShared>
 cudaError_t start_chase(const ChaseLaunch& run) {
   const auto kernel = chase_kernel<Pointers, kInShared>;
   cudaError_t error =
@@ -140,8 +152,7 @@ cudaError_t start_chase(const ChaseLaunch& run) {
   return cudaGetLastError();
 }
 
-}  // namespace
-
+/// Writes the pointers into global memory.
 cudaError_t write_pointers(const ChaseLaunch& run, bool by_index) {
   constexpr unsigned kThreads = 256, kMostBlocks = 1024;
   const auto blocks = static_cast<unsigned>(std::min<std::size_t>(run.pointers / kThreads + 1, kMostBlocks));
@@ -153,17 +164,37 @@ cudaError_t write_pointers(const ChaseLaunch& run, bool by_index) {
   return cudaGetLastError();
 }
 
-cudaError_t time_chase(const ChaseLaunch& run, Memory memory, bool by_index) {
-  switch (memory) {
-    case Memory::l1:
-      return by_index ? start_chase<ByIndex<Memory::l1>>(run) : start_chase<ByPointer<Memory::l1>>(run);
-    case Memory::l2:
-      return by_index ? start_chase<ByIndex<Memory::l2>>(run) : start_chase<ByPointer<Memory::l2>>(run);
-    case Memory::shared:
-      return by_index ? start_chase<ByIndex<Memory::shared>, true>(run)
-                      : start_chase<ByPointer<Memory::shared>, true>(run);
-  }
-  return cudaErrorInvalidValue;
+template <Memory kMemory>
+cudaError_t start_chase(const ChaseLaunch& run, bool by_index) {
+  constexpr bool kInShared = kMemory == Memory::shared;
+  return by_index ? start_chase<ByIndex<kMemory>, kInShared>(run) : start_chase<ByPointer<kMemory>, kInShared>(run);
+}
+
+}  // namespace
+
+ChaseTimes GpuTimingDevice::chase(const Chase& work) {
+  const bool in_shared = work.memory == Memory::shared;
+  auto* const order = memory<std::uint64_t>("order", work.order.size());
+  check(cudaMemcpy(order, work.order.data(), work.order.size() * sizeof(*order), cudaMemcpyHostToDevice),
+        "cudaMemcpy to the device");
+  if (!in_shared) free_streams();
+  const ChaseLaunch run{.buffer = in_shared ? nullptr : memory<std::byte>("buffer", work.bytes),
+                        .order = order,
+                        .pointers = work.order.size(),
+                        .shared_bytes = in_shared ? work.bytes : 0,
+                        .touch = work.touch,
+                        .warm_hops = work.warm_hops,
+                        .hops = work.hops,
+                        .times = clear_times(1),
+                        .end = memory<std::uint64_t>("end", 1)};
+  if (!in_shared) check(write_pointers(run, work.by_index), "writing pointers");
+  if (work.flush) flush();
+  check(in_shared                   ? start_chase<Memory::shared>(run, work.by_index)
+        : work.memory == Memory::l1 ? start_chase<Memory::l1>(run, work.by_index)
+                                    : start_chase<Memory::l2>(run, work.by_index),
+        "launch of a chase");
+  TimedBatch batch = finish("a chase", 1, 1);
+  return {std::move(batch), downloaded(run.end, 1).front()};
 }
 
 }  // namespace tcnum

@@ -1,12 +1,44 @@
 // Timing copies from global to shared memory, each way that there is.
-#include "copy_kernels.hpp"
+#include <stdexcept>
+#include <string>
+
+#include "gpu_device.hpp"
 #include "phase_barrier.cuh"
+#include "probes/cluster_grid.hpp"
+#include "tensor_map.hpp"
 #include "timing_common.cuh"
 
 namespace tcnum {
 
 /// Not an unnamed namespace: where timing kernels are not built, nothing uses these, and nvcc would warn.
 namespace copies {
+
+/// Blocks of a launch, and dynamic shared memory of each; at least so much that no two fit on an SM.
+struct CopyGrid : ClusterGrid {
+  std::size_t shared_bytes = 0;
+};
+
+/// What the barriers of all rings of a block take of its shared memory.
+inline constexpr std::size_t kCopyBarrierBytes = std::size_t{2} * kMostCopyWarps * kMostCopyStages * 8;
+
+struct CopyRingLaunch {
+  const std::byte* buffer;
+  BoxLayout layout;  ///< of boxes that arrive: of a cluster's, whole ones
+  std::uint32_t copy_bytes, stages, copies;
+  std::uint32_t apart;  ///< from the first box of a block, or cluster, to that of the next
+  std::uint32_t step;   ///< from a warp's box to its next one
+  bool read_all;
+  BlockTimes* times;
+  std::uint32_t* checksums;  ///< [block][warp]
+};
+struct CopyLatencyLaunch {
+  const std::byte* buffer;
+  BoxLayout layout;
+  std::uint32_t copy_bytes, copies, apart;
+  bool from_l2;
+  std::uint32_t* cycles;     ///< of each copy
+  std::uint32_t* checksums;  ///< [copy][block]; zero before
+};
 
 inline constexpr unsigned kAll = 0xffffffff;
 inline constexpr std::uint32_t kPieceBytes = 16;  ///< of a thread at a time
@@ -388,7 +420,7 @@ constexpr Kernels row(CopyWay way, unsigned dimensions = 1) {
   return {way, dimensions, Way::kCluster, ring_kernel<Way>, latency_kernel<Way>};
 }
 
-const Kernels* find(const CopyMethod& method) {
+const Kernels& kernels_of(const CopyMethod& method) {
   static const Kernels kRows[] = {
       row<LoadStore>(CopyWay::load_store),   row<Async>(CopyWay::async),         row<Bulk>(CopyWay::bulk),
       row<Tensor<1>>(CopyWay::tensor, 1),    row<Tensor<2>>(CopyWay::tensor, 2), row<Tensor<3>>(CopyWay::tensor, 3),
@@ -396,9 +428,9 @@ const Kernels* find(const CopyMethod& method) {
       row<Multicast<4>>(CopyWay::tensor, 2),
   };
   for (const Kernels& each : kRows) {
-    if (each.way == method.way && each.dimensions == method.dimensions && each.cluster == method.cluster) return &each;
+    if (each.way == method.way && each.dimensions == method.dimensions && each.cluster == method.cluster) return each;
   }
-  return nullptr;
+  throw std::logic_error("no such way to copy");
 }
 
 template <class Launch>
@@ -410,28 +442,107 @@ cudaError_t start(void (*kernel)(Launch, CUtensorMap), const CopyGrid& grid, con
   return cudaLaunchKernelEx(&config, kernel, Launch(run), CUtensorMap(map));
 }
 
-}  // namespace
-
-cudaError_t launch_copy_ring(const CopyMethod& method, const CopyGrid& grid, const CopyRingLaunch& run,
-                             const CUtensorMap& map) {
-  const Kernels* const kernels = find(method);
-  return kernels == nullptr ? cudaErrorInvalidValue : start(kernels->ring, grid, run, map);
-}
-
-cudaError_t launch_copy_latency(const CopyMethod& method, const CopyGrid& grid, const CopyLatencyLaunch& run,
-                                const CUtensorMap& map) {
-  const Kernels* const kernels = find(method);
-  return kernels == nullptr ? cudaErrorInvalidValue : start(kernels->latency, grid, run, map);
-}
-
-cudaError_t count_copy_clusters(const CopyMethod& method, const CopyGrid& grid, int* clusters) {
-  *clusters = 0;
-  const Kernels* const kernels = find(method);
-  if (kernels == nullptr) return cudaErrorInvalidValue;
-  if (const cudaError_t error = sync::allow(kernels->ring, grid, grid.shared_bytes); error != cudaSuccess) return error;
+/// How many clusters of such blocks run at the same time.
+cudaError_t count_copy_clusters(RingKernel kernel, const CopyGrid& grid, int* clusters) {
+  if (const cudaError_t error = sync::allow(kernel, grid, grid.shared_bytes); error != cudaSuccess) return error;
   cudaLaunchAttribute attribute{};
   const cudaLaunchConfig_t config = sync::config_of(grid, grid.shared_bytes, attribute);
-  return cudaOccupancyMaxActiveClusters(clusters, kernels->ring, &config);
+  return cudaOccupancyMaxActiveClusters(clusters, kernel, &config);
+}
+
+constexpr std::size_t kSharedAlignment = 128;  // of tensor copies
+
+/// Of the boxes that one instruction brings: of a cluster's, each block's rows.
+CUtensorMap map_of(const CopyMethod& method, const BoxLayout& layout, void* buffer) {
+  TensorLayout tensor{CU_TENSOR_MAP_DATA_TYPE_UINT64, {}, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE};
+  std::uint64_t stride = kCopyElementBytes;
+  for (unsigned i = 0; i < layout.dimensions; ++i) {
+    const std::uint64_t size = std::uint64_t{layout.box[i]} * layout.boxes[i];
+    const bool last = i + 1 == layout.dimensions;
+    tensor.dimensions.push_back({size, layout.box[i] / (last ? method.cluster : 1), stride});
+    stride *= size;
+  }
+  return encode_tensor_map(tensor, buffer);
+}
+
+CUtensorMap map_for(const CopyMethod& method, const BoxLayout& layout, void* buffer) {
+  return method.way == CopyWay::tensor ? map_of(method, layout, buffer) : CUtensorMap{};
+}
+
+/// Shared memory of a block: more than half of what Hopper's SMs have, so that no two blocks share one, or what a block
+/// can have.
+std::size_t shared_bytes(std::size_t needed, std::size_t most) {
+  constexpr std::size_t kBytes = std::size_t{120} << 10;
+  return std::max(needed, std::min(kBytes, most));
+}
+
+}  // namespace
+
+std::size_t GpuTimingDevice::ring_bytes() {
+  require_kernels("copies");
+  return memory_facts().shared_bytes - kCopyBarrierBytes - kSharedAlignment;
+}
+
+CheckedTimes GpuTimingDevice::copy(const CopyWork& work, unsigned launches) {
+  const CopyMethod& method = work.method;
+  CopyGrid grid{{sms_, work.warps * kWarpLanes, method.cluster},
+                shared_bytes(std::size_t{work.warps} * work.stages * work.copy_bytes, ring_bytes())};
+  if (grid.cluster > 1) {
+    int clusters = 0;
+    check(count_copy_clusters(kernels_of(method).ring, grid, &clusters), "cudaOccupancyMaxActiveClusters");
+    if (clusters == 0) throw std::runtime_error("no cluster of " + std::to_string(grid.cluster) + " blocks fits");
+    grid.blocks = static_cast<unsigned>(clusters) * grid.cluster;
+  }
+  auto* const buffer = memory<std::byte>("buffer", work.buffer_bytes);
+  const BoxLayout layout = box_layout(method.dimensions, work.copy_bytes, work.buffer_bytes);
+  const CUtensorMap map = map_for(method, layout, buffer);
+  const std::size_t warps = std::size_t{grid.blocks} * work.warps;
+  const std::uint32_t groups = grid.blocks / grid.cluster;
+  CopyRingLaunch run{.buffer = buffer,
+                     .layout = layout,
+                     .copy_bytes = static_cast<std::uint32_t>(work.copy_bytes),
+                     .stages = work.stages,
+                     .copies = work.copies,
+                     .apart = work.from_l2 ? layout.count() / groups : work.warps,
+                     .step = work.from_l2 ? work.warps : groups * work.warps,
+                     .read_all = work.read_all,
+                     .times = nullptr,
+                     .checksums = memory<std::uint32_t>("checksums", warps)};
+  TimedBatch batch = launched("copies", run, launches, grid.blocks, BlocksRun::one_an_sm, [&] {
+    if (work.from_l2) {
+      read_through_l2("buffer", work.buffer_bytes);
+    } else {
+      flush();
+    }
+    return start(kernels_of(method).ring, grid, run, map);
+  });
+  return {std::move(batch), grid.blocks, downloaded(run.checksums, warps)};
+}
+
+CopyLatencies GpuTimingDevice::copy_latencies(const CopyLatencyWork& work) {
+  const CopyMethod& method = work.method;
+  const CopyGrid grid{{method.cluster, kCopyLatencyThreads, method.cluster},
+                      shared_bytes(work.copy_bytes, ring_bytes())};
+  auto* const buffer = memory<std::byte>("buffer", work.buffer_bytes);
+  const BoxLayout layout = box_layout(method.dimensions, work.copy_bytes, work.buffer_bytes);
+  const CUtensorMap map = map_for(method, layout, buffer);
+  const std::uint32_t copies = work.copies + 1;  // the first is not timed
+  const std::size_t sums = std::size_t{copies} * grid.blocks;
+  if (!work.from_l2) flush();
+  const CopyLatencyLaunch run{.buffer = buffer,
+                              .layout = layout,
+                              .copy_bytes = static_cast<std::uint32_t>(work.copy_bytes),
+                              .copies = copies,
+                              .apart = latency_box(work, layout.count(), 1),
+                              .from_l2 = work.from_l2,
+                              .cycles = memory<std::uint32_t>("cycles", copies),
+                              .checksums = memory_of<std::uint32_t>(0, "checksums", sums)};
+  check(start(kernels_of(method).latency, grid, run, map), "launch of a copy's latency");
+  finish("a copy's latency");
+  const auto cycles = downloaded(run.cycles, copies);
+  CopyLatencies found{{cycles.begin() + 1, cycles.end()}, downloaded(run.checksums, sums)};
+  found.checksums.erase(found.checksums.begin(), found.checksums.begin() + grid.blocks);
+  return found;
 }
 
 }  // namespace tcnum

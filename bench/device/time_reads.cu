@@ -4,12 +4,22 @@
 
 #include <utility>
 
-#include "memory_kernels.hpp"
+#include "gpu_device.hpp"
 #include "memory_loads.cuh"
 #include "timing_common.cuh"
 
 namespace tcnum {
 namespace {
+
+/// Device pointers.
+struct ReadLaunch {
+  const std::byte* buffer;
+  ReadWork work;
+  unsigned blocks;
+  unsigned zero;             ///< 0, which the compiler does not know
+  BlockTimes* times;         ///< of all blocks
+  std::uint32_t* checksums;  ///< [block][thread]
+};
 
 /// A round's loads, at offsets that are parts of the instructions.
 template <Memory kMemory, unsigned kWidth, unsigned... kLoad>
@@ -112,13 +122,23 @@ ReadKernel kernel_of(const ReadWork& work) {
 
 }  // namespace
 
-cudaError_t time_reads(const ReadLaunch& run) {
-  const auto* const kernel = reinterpret_cast<const void*>(kernel_of(run.work));
-  const std::size_t shared = run.work.memory == Memory::shared ? run.work.bytes : 0;
-  const cudaError_t error = prefer_memory(kernel, run.work.memory, shared);
-  if (error != cudaSuccess) return error;
-  void* arguments[] = {const_cast<ReadLaunch*>(&run)};
-  return cudaLaunchCooperativeKernel(kernel, dim3(run.blocks), dim3(kReadThreads), arguments, shared, nullptr);
+ReadTimes GpuTimingDevice::read(const ReadWork& work) {
+  const std::size_t threads = std::size_t{sms_} * kReadThreads;
+  ReadLaunch run{.buffer = memory<std::byte>("buffer", work.buffer_bytes(sms_)),
+                 .work = work,
+                 .blocks = sms_,
+                 .zero = 0,
+                 .times = clear_times(sms_),
+                 .checksums = memory<std::uint32_t>("checksums", threads)};
+  const auto* const kernel = reinterpret_cast<const void*>(kernel_of(work));
+  const std::size_t shared = work.memory == Memory::shared ? work.bytes : 0;
+  check(prefer_memory(kernel, work.memory, shared), "cudaFuncSetAttribute");
+  void* arguments[] = {&run};
+  check(cudaLaunchCooperativeKernel(kernel, dim3(run.blocks), dim3(kReadThreads), arguments, shared, nullptr),
+        "launch of reads");
+  ReadTimes times{finish("reads", 1, sms_), {}, downloaded(run.checksums, threads)};
+  for (const BlockTimes& block : block_times(sms_)) times.cycles.push_back(static_cast<double>(block.cycles));
+  return times;
 }
 
 }  // namespace tcnum

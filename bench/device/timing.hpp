@@ -53,4 +53,11 @@ struct TimedBatch {
   std::vector<double> seconds = {};
 };
 
+/// The same, and what the threads, or warps, of each block made of what they read in the last launch.
+struct CheckedTimes {
+  TimedBatch batch;
+  std::uint32_t blocks = 0;
+  std::vector<std::uint32_t> checksums;  ///< [block][thread or warp]
+};
+
 }  // namespace tcnum

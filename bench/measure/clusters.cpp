@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sync.hpp"
+#include "bench/device/cluster_timing.hpp"
+#include "measurements.hpp"
+#include "steady.hpp"
 
 namespace tcnum::bench {
 namespace {
@@ -13,8 +15,6 @@ const std::string kLatency = "latency", kRing = "ring";
 constexpr unsigned kLaunches = 3;
 /// Of a launch, at least: a hundred times what the device's timer steps by.
 constexpr double kLaunchCycles = 3e5;
-
-}  // namespace
 
 void check_latencies(unsigned cluster, const ClusterLatencies& found) {
   std::uint32_t right = 0;
@@ -30,7 +30,7 @@ void check_latencies(unsigned cluster, const ClusterLatencies& found) {
   }
 }
 
-void check_ring(const RingWork& work, const RingTimes& times) {
+void check_ring(const RingWork& work, const CheckedTimes& times) {
   if (times.checksums.size() != times.blocks * work.threads || times.blocks == 0) {
     throw WrongResult(fmt::format("a ring's checksums of {} threads; expected {}", times.checksums.size(),
                                   times.blocks * work.threads));
@@ -52,8 +52,6 @@ void check_ring(const RingWork& work, const RingTimes& times) {
                     work.cluster, i / work.threads, i % work.threads, times.checksums[i], sum));
   }
 }
-
-namespace {
 
 void measure_latency(const Row& row) {
   const unsigned cluster = row.number("blocks");
@@ -103,11 +101,11 @@ void measure_ring(const Row& row) {
   for (const unsigned threads : row.numbers("ring_threads")) {
     for (const unsigned parallel : row.numbers("parallel")) {
       RingWork work{row.number("blocks"), threads, parallel, 1};
-      const double once = median_of(row.device.ring(work, kLaunches).cycles);
+      const double once = median_of(row.device.ring(work, kLaunches).batch.cycles);
       work.rounds = static_cast<unsigned>(std::clamp(std::ceil(kLaunchCycles / once), 1.0, 1e4));
-      const RingTimes times = row.device.ring(work, kLaunches);
+      const CheckedTimes times = row.device.ring(work, kLaunches);
       check_ring(work, times);
-      const double rate = bytes_per_clock(work, median_of(times.cycles));
+      const double rate = bytes_per_clock(work, median_of(times.batch.cycles));
       sweep.add(threads, parallel, rate);
       if (rate > highest) best = work;
       highest = std::max(highest, rate);
@@ -116,11 +114,11 @@ void measure_ring(const Row& row) {
   std::vector<double> clocks;
   std::size_t blocks = 0;
   const Summary s = summarise(sample_until(row.settings.stop, [&] {
-    const RingTimes times = row.device.ring(best, kLaunches);
+    const CheckedTimes times = row.device.ring(best, kLaunches);
     check_ring(best, times);
-    if (times.clock_mhz > 0) clocks.push_back(times.clock_mhz);
+    if (times.batch.clock_mhz > 0) clocks.push_back(times.batch.clock_mhz);
     blocks = times.blocks;
-    return bytes_per_clock(best, median_of(times.cycles));
+    return bytes_per_clock(best, median_of(times.batch.cycles));
   }));
   row.record.set("bytes_per_clock", s.median);
   row.record.set("device_blocks", static_cast<std::int64_t>(blocks));
@@ -136,29 +134,25 @@ void measure_ring(const Row& row) {
   sweep.put(row.record);
 }
 
+/// Throws UnavailableError unless clusters of the device can have so many blocks.
+void require_clusters(const Row& row, unsigned blocks) {
+  const unsigned most = row.device.most_cluster_blocks();
+  if (blocks > most) throw UnavailableError(fmt::format("clusters of this device have at most {} blocks", most));
+}
+
 }  // namespace
 
-Measurement clusters_measurement() {
-  return {.name = "clusters",
-          .meaning = "distributed shared memory: latency between all blocks of a cluster, and rings of reads",
-          .axes = {{"blocks", "blocks of a cluster", doubled(2, 16)},
-                   swept({"ring_threads", "threads of a ring's block", doubled(128, 1024)}),
-                   swept({"parallel", "loads of a ring's thread in flight", doubled(1, 8)})},
-          .subjects = of_nvidia({kLatency, kRing}),
-          .measure_row = [](const Row& row) {
-            require_clusters(row, row.number("blocks"));
-            (row.record.subject == kLatency ? measure_latency : measure_ring)(row);
-          }};
-}
-
-std::vector<Measurement> sync_measurements() {
-  return {atomics_measurement(), barriers_measurement(), clusters_measurement()};
-}
-
-void require_clusters(const Row& row, unsigned blocks) {
-  if (blocks == 1 || blocks <= row.device.most_cluster_blocks()) return;
-  throw UnavailableError(
-      fmt::format("clusters of this device have at most {} blocks", row.device.most_cluster_blocks()));
+std::vector<Measurement> cluster_measurements() {
+  return {{.name = "clusters",
+           .meaning = "distributed shared memory: latency between all blocks of a cluster, and rings of reads",
+           .axes = {{"blocks", "blocks of a cluster", doubled(2, 16)},
+                    swept({"ring_threads", "threads of a ring's block", doubled(128, 1024)}),
+                    swept({"parallel", "loads of a ring's thread in flight", doubled(1, 8)})},
+           .subjects = of_nvidia({kLatency, kRing}),
+           .measure_row = [](const Row& row) {
+             require_clusters(row, row.number("blocks"));
+             (row.record.subject == kLatency ? measure_latency : measure_ring)(row);
+           }}};
 }
 
 }  // namespace tcnum::bench

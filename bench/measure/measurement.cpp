@@ -23,7 +23,6 @@ std::vector<Record> rows_of(const Measurement& measurement, const std::string& s
     }
     rows = std::move(more);
   }
-  std::erase_if(rows, [&](const Record& row) { return !measurement.has_row(row); });
   return rows;
 }
 
@@ -65,7 +64,7 @@ void Measurement::measure(TimingDevice& device, ArchId arch, const std::vector<s
 const std::vector<Measurement>& measurements() {
   static const std::vector<Measurement> all = [] {
     std::vector<Measurement> measurements;
-    for (auto& group : {instruction_measurements(), lane_measurements(), sync_measurements(), memory_measurements(),
+    for (auto& group : {instruction_measurements(), lane_measurements(), cluster_measurements(), memory_measurements(),
                         copy_measurements(), product_measurements()}) {
       std::ranges::copy(group, std::back_inserter(measurements));
     }

@@ -73,8 +73,6 @@ struct Measurement {
   /// Whether a subject is measured if none is asked for by name: not if it only says otherwise what another is, or
   /// takes minutes for a special use.
   std::function<bool(const std::string& subject)> by_default = [](const std::string&) { return true; };
-  /// Whether there is such a row, of which there are name and axes.
-  std::function<bool(const Record& row)> has_row = [](const Record&) { return true; };
 
   /// Hands the record of each row to `add` as soon as it is there, for each subject and each combination of the values
   /// of the axes, by their order.

@@ -9,9 +9,9 @@ namespace tcnum::bench {
 std::vector<Measurement> instruction_measurements();
 /// Plain arithmetic and DPX functions.
 std::vector<Measurement> lane_measurements();
-/// Atomics, barriers, clusters.
-std::vector<Measurement> sync_measurements();
-/// Latency, bandwidth, streams, rooflines.
+/// Distributed shared memory.
+std::vector<Measurement> cluster_measurements();
+/// Latency, bandwidth, streams.
 std::vector<Measurement> memory_measurements();
 /// Copies from global to shared memory.
 std::vector<Measurement> copy_measurements();

@@ -24,10 +24,9 @@ class CliBench : public Cli {
     arguments.insert(arguments.begin(), "bench");
     return finish(start_program(TCNUM_FAKE_GPU, arguments, "out", preparation(wanted)));
   }
-  /// Ten rows, quickly.
-  Result barriers(Words more, const Wanted& wanted = {}) const {
-    Words arguments = {"sync",      "--instr", "*barrier*", "--instr",      "__sync*",
-                       "--seconds", "0.001",   "-a",        "threads=32,64"};
+  /// Eight rows, quickly: latencies and rings of two to sixteen blocks, of which the device has up to eight.
+  Result clusters(Words more, const Wanted& wanted = {}) const {
+    Words arguments = {"clusters", "--seconds", "0.001", "-a", "ring_threads=128,256"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return bench(arguments, wanted);
   }
@@ -38,7 +37,7 @@ class CliBench : public Cli {
     const json all = document(file);
     std::multimap<std::string, std::string> found;
     for (const json& r : all["records"]) {
-      found.emplace(r["subject"].get<std::string>() + " " + r["axes"]["cluster"].dump(),
+      found.emplace(r["subject"].get<std::string>() + " " + r["axes"]["blocks"].dump(),
                     r.value("date", all["device"]["date"].get<std::string>()));
     }
     return found;
@@ -49,27 +48,27 @@ class CliBench : public Cli {
   }
 };
 
-constexpr std::size_t kRows = 10;
+constexpr std::size_t kRows = 8;
 const std::string kFirstDay = "2026-01-01", kSecondDay = "2026-01-02";
 
 TEST_F(CliBench, ARunThatIsKilledGoesOn) {
-  const Result killed = barriers({"--checkpoint", "c.json"}, {{"FAKE_GPU_SIGNAL", std::to_string(SIGKILL)}});
+  const Result killed = clusters({"--checkpoint", "c.json"}, {{"FAKE_GPU_SIGNAL", std::to_string(SIGKILL)}});
   EXPECT_EQ(killed.status, -SIGKILL);
-  EXPECT_EQ(dates("c.json").size(), 3u) << "two barriers of blocks, and one of clusters of two";
+  EXPECT_EQ(dates("c.json").size(), 5u) << "all latencies, and the ring of two";
 
-  const Result r = barriers({"--checkpoint", "c.json"}, {{"FAKE_GPU_DATE", kSecondDay}});
+  const Result r = clusters({"--checkpoint", "c.json"}, {{"FAKE_GPU_DATE", kSecondDay}});
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_EQ(r.err, "");
-  EXPECT_NE(r.out.find("7 rows in "), std::string::npos) << r.out;
-  EXPECT_NE(r.out.find("and 3 of c.json"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("4 rows in "), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("and 4 of c.json"), std::string::npos) << r.out;
   const auto days = dates("c.json");
   EXPECT_EQ(days.size(), kRows);
-  EXPECT_EQ(count(days, kFirstDay), 3u);
-  EXPECT_EQ(count(days, kSecondDay), 7u);
+  EXPECT_EQ(count(days, kFirstDay), 4u) << "what was waived is asked for again";
+  EXPECT_EQ(count(days, kSecondDay), 4u);
   EXPECT_EQ(document("c.json")["device"]["date"], kSecondDay);
 
   // The same rows in the same order as of an unbroken run.
-  EXPECT_EQ(barriers({"--json", "whole.json"}).status, 0);
+  EXPECT_EQ(clusters({"--json", "whole.json"}).status, 0);
   const json whole = document("whole.json")["records"], both = document("c.json")["records"];
   ASSERT_EQ(whole.size(), both.size());
   for (std::size_t i = 0; i < whole.size(); ++i) {
@@ -83,49 +82,49 @@ TEST_F(CliBench, ARunThatIsKilledGoesOn) {
 
 /// The row at hand may lack points: it is measured again.
 TEST_F(CliBench, AnInterruptedRowIsMeasuredAgain) {
-  const Result first = barriers({"--checkpoint", "c.json"}, {{"FAKE_GPU_SIGNAL", std::to_string(SIGINT)}});
+  const Result first = clusters({"--checkpoint", "c.json"}, {{"FAKE_GPU_SIGNAL", std::to_string(SIGINT)}});
   EXPECT_EQ(first.status, 0) << first.err;
-  EXPECT_NE(first.out.find("interrupted: barrier.cluster"), std::string::npos) << first.out;
+  EXPECT_NE(first.out.find("interrupted: ring"), std::string::npos) << first.out;
   const json records = document("c.json")["records"];
-  ASSERT_EQ(records.size(), 4u);
-  EXPECT_EQ(records[3]["values"]["interrupted"], true);
-  EXPECT_EQ(barriers({"--checkpoint", "c.json"}, {{"FAKE_GPU_DATE", kSecondDay}}).status, 0);
-  EXPECT_EQ(count(dates("c.json"), kFirstDay), 3u);
-  EXPECT_FALSE(document("c.json")["records"][3]["values"].contains("interrupted"));
+  ASSERT_EQ(records.size(), 6u);
+  EXPECT_EQ(records[5]["values"]["interrupted"], true);
+  EXPECT_EQ(clusters({"--checkpoint", "c.json"}, {{"FAKE_GPU_DATE", kSecondDay}}).status, 0);
+  EXPECT_EQ(count(dates("c.json"), kFirstDay), 4u);
+  EXPECT_FALSE(document("c.json")["records"][5]["values"].contains("interrupted"));
 }
 
 /// Values of an axis along which a row goes are the row's settings; those of other axes make other rows.
 TEST_F(CliBench, RowsOfOtherSettingsAreMeasuredAgain) {
-  EXPECT_EQ(barriers({"--checkpoint", "c.json", "-a", "cluster=1,2"}).status, 0);
-  EXPECT_EQ(document("c.json")["records"][0]["settings"]["threads"], "32,64");
-  EXPECT_EQ(barriers({"--checkpoint", "c.json", "-a", "cluster=2,4"}, {{"FAKE_GPU_DATE", kSecondDay}}).status, 0);
+  EXPECT_EQ(clusters({"--checkpoint", "c.json", "-a", "blocks=2,4"}).status, 0);
+  EXPECT_EQ(document("c.json")["records"][0]["settings"]["ring_threads"], "128,256");
+  EXPECT_EQ(clusters({"--checkpoint", "c.json", "-a", "blocks=4,8"}, {{"FAKE_GPU_DATE", kSecondDay}}).status, 0);
   auto days = dates("c.json");
-  EXPECT_EQ(days.size(), 6u) << "clusters of one, of two, and of four";
+  EXPECT_EQ(days.size(), 6u) << "of two, of four and of eight blocks";
   EXPECT_EQ(count(days, kSecondDay), 2u);
-  EXPECT_EQ(
-      barriers({"--checkpoint", "c.json", "-a", "cluster=2", "-a", "threads=128"}, {{"FAKE_GPU_DATE", "2026-01-03"}})
-          .status,
-      0);
+  EXPECT_EQ(clusters({"--checkpoint", "c.json", "-a", "blocks=2", "-a", "ring_threads=512"},
+                     {{"FAKE_GPU_DATE", "2026-01-03"}})
+                .status,
+            0);
   days = dates("c.json");
   EXPECT_EQ(days.size(), 6u);
   EXPECT_EQ(count(days, "2026-01-03"), 2u);
 }
 
 TEST_F(CliBench, WhatCannotBeGoneOnFromIsRefused) {
-  EXPECT_EQ(barriers({"--json", "c.json"}).status, 0);
+  EXPECT_EQ(clusters({"--json", "c.json"}).status, 0);
   const std::string before = text("c.json");
   const auto expect_refusal = [&](const Result& r, const Words& parts) {
     EXPECT_EQ(r.status, 2) << r.err;
     EXPECT_EQ(std::ranges::count(r.err, '\n'), 1) << r.err;
     for (const std::string& part : parts) EXPECT_NE(r.err.find(part), std::string::npos) << r.err;
   };
-  expect_refusal(barriers({"--checkpoint", "c.json"}, {{"FAKE_GPU_NAME", "Fake H100"}}),
+  expect_refusal(clusters({"--checkpoint", "c.json"}, {{"FAKE_GPU_NAME", "Fake H100"}}),
                  {"c.json: device: Fake H200 (sm_90, 4 SMs)", "Fake H100", "another file"});
   EXPECT_EQ(text("c.json"), before);
-  expect_refusal(barriers({"--checkpoint", "-"}), {"--checkpoint: -", "a file"});
-  expect_refusal(barriers({"--checkpoint", "c.json", "--json", "c.json"}), {"c.json", "another file"});
+  expect_refusal(clusters({"--checkpoint", "-"}), {"--checkpoint: -", "a file"});
+  expect_refusal(clusters({"--checkpoint", "c.json", "--json", "c.json"}), {"c.json", "another file"});
   write("bad.json", "{}");
-  expect_refusal(barriers({"--checkpoint", "bad.json"}), {"bad.json", "schema"});
+  expect_refusal(clusters({"--checkpoint", "bad.json"}), {"bad.json", "schema"});
 }
 
 /// Reports of the recorded devices, by a machine with GPUs or without.
@@ -167,15 +166,14 @@ TEST_F(CliBenchRecords, HaveSectionsAsText) {
   EXPECT_EQ(markdown.out.find("## Matrix products: "), std::string::npos) << "the title itself, and no other";
   const std::string page = of_records({}).out, section = of_records({"--section", "at a glance"}).out;
   EXPECT_EQ(page, of_records({"--markdown", "-"}).out) << "the whole page, where no section is named";
-  for (const char* title : {"\n## At a glance\n", "\n## Roofline\n", "\n## Matrix products: the model\n"}) {
+  for (const char* title : {"\n## At a glance\n", "\n## Memory: streams\n", "\n## Matrix products: the model\n"}) {
     EXPECT_NE(page.find(title), std::string::npos) << title;
   }
   EXPECT_NE(contents(TCNUM_SOURCE_DIR "/docs/h200.md").find(section.substr(section.find("\nAt a glance\n"))),
             std::string::npos)
       << "docs/h200.md shows what the record has";
   const std::string h100 = kRecords + "/sm_90/bench_h100.json";
-  EXPECT_EQ(of_records({h100, "--section", "barrier.cluster"}).status, 2) << "titles, and not subjects";
-  EXPECT_NE(of_records({h100, "--section", "barriers"}).out.find("Barriers"), std::string::npos);
+  EXPECT_EQ(of_records({h100, "--section", "stream.triad"}).status, 2) << "titles, and not subjects";
 }
 
 TEST_F(CliBenchRecords, SayWhatThereIs) {
@@ -213,9 +211,9 @@ TEST_F(CliBench, SingleCallsAreTimedWhereTheyAreAskedFor) {
 }
 
 TEST_F(CliBench, WrongResultsAreADisagreement) {
-  const Result r = barriers({"--json", "r.json"}, {{"FAKE_GPU_WRONG", "1"}});
+  const Result r = clusters({"--json", "r.json"}, {{"FAKE_GPU_WRONG", "1"}});
   EXPECT_EQ(r.status, 1) << r.err;
-  EXPECT_NE(r.err.find("8 rows had wrong results"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("6 rows had wrong results"), std::string::npos) << r.err;
   for (const json& row : document("r.json")["records"]) {
     EXPECT_NE(row.value("error", ""), row.value("waived", "")) << "no clusters of 16";
     EXPECT_TRUE(row["values"].empty());
@@ -224,7 +222,7 @@ TEST_F(CliBench, WrongResultsAreADisagreement) {
 
 /// The processes that mpirun starts would measure on the same GPU.
 TEST_F(CliBench, SeveralProcessesAreRefused) {
-  const Result r = barriers({}, {{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}});
+  const Result r = clusters({}, {{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}});
   EXPECT_EQ(r.status, 2);
   EXPECT_EQ(r.err, "tcnum: bench: OMPI_COMM_WORLD_SIZE is 2; expected one process, without mpirun\n");
   EXPECT_EQ(r.out, "");

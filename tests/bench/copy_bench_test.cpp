@@ -38,13 +38,13 @@ class FakeDevice final : public BareDevice {
     for (std::size_t i = 0; i < words_.size(); ++i) words_[i] = memory_word(seed, i);
   }
 
-  CopyTimes copy(const CopyWork& work, unsigned launches) override {
-    CopyTimes times;
+  CheckedTimes copy(const CopyWork& work, unsigned launches) override {
+    CheckedTimes times;
     times.blocks = kBlocks;
-    times.clock_mhz = kClockMhz;
+    times.batch.clock_mhz = kClockMhz;
     const double flight = static_cast<double>(work.copy_bytes) * work.stages * work.warps;
     const double rate = std::min(kBlockRate, flight / kFlightSeconds) * (work.from_l2 ? 1 : kDramShare);
-    times.seconds.assign(launches, static_cast<double>(work.copy_bytes) * work.warps * work.copies / rate);
+    times.batch.seconds.assign(launches, static_cast<double>(work.copy_bytes) * work.warps * work.copies / rate);
     for (std::uint32_t block = 0; block < kBlocks; ++block) {
       for (std::uint32_t warp = 0; warp < work.warps; ++warp) times.checksums.push_back(ring(work, block, warp));
     }

@@ -1,12 +1,12 @@
 // A GPU that is not there, for the program as a user runs it: what stands in place of probes/no_cuda.cpp and no_gpu.cpp
-// in a program of its own. It times barriers alone, and says what the environment wants it to: FAKE_GPU_DRIVER,
-// FAKE_GPU_DATE, FAKE_GPU_NAME; FAKE_GPU_SIGNAL, which the program gets when the cluster's barrier is timed with four
-// blocks; FAKE_GPU_WRONG, for its results to be wrong.
+// in a program of its own. It times clusters alone, and says what the environment wants it to: FAKE_GPU_DRIVER,
+// FAKE_GPU_DATE, FAKE_GPU_NAME; FAKE_GPU_SIGNAL, which the program gets when rings of four blocks are timed;
+// FAKE_GPU_WRONG, for its results to be wrong.
 #include <csignal>
 #include <cstdlib>
 #include <string>
 
-#include "bench/device/device.hpp"
+#include "fake_clusters.hpp"
 #include "probes/cublaslt.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
@@ -14,33 +14,24 @@
 namespace tcnum {
 namespace {
 
-constexpr int kSms = 4;
-
 std::string wanted(const char* variable, const char* otherwise) {
   const char* const value = std::getenv(variable);
   return value == nullptr ? otherwise : value;
 }
 
-class FakeGpu final : public TimingDevice {
+class FakeGpu final : public FakeClusters {
  public:
-  const TimingFacts& facts() const override { return facts_; }
-  unsigned most_cluster_blocks() override { return 8; }
-  BarrierTimes barriers(const BarrierWork& work, unsigned launches) override {
-    const int signal = std::stoi(wanted("FAKE_GPU_SIGNAL", "0"));
-    if (signal != 0 && work.barrier == Barrier::cluster && work.cluster == 4) std::raise(signal);
-    const std::uint64_t right = wanted("FAKE_GPU_WRONG", "").empty() ? 100 : 99;
-    return {std::vector<double>(launches, 20.0 * work.steps * work.cluster), kSms, 100, right};
+  FakeGpu() : FakeClusters(8) {
+    facts_.device = wanted("FAKE_GPU_NAME", "Fake H200");
+    facts_.driver = wanted("FAKE_GPU_DRIVER", "1.0");
+    facts_.date = wanted("FAKE_GPU_DATE", "2026-01-01");
+    spoil = !wanted("FAKE_GPU_WRONG", "").empty();
   }
-
- private:
-  TimingFacts facts_{"sm_90",
-                     wanted("FAKE_GPU_NAME", "Fake H200"),
-                     wanted("FAKE_GPU_DRIVER", "1.0"),
-                     "13.0",
-                     wanted("FAKE_GPU_DATE", "2026-01-01"),
-                     kSms,
-                     {},
-                     {}};
+  CheckedTimes ring(const RingWork& work, unsigned launches) override {
+    const int signal = std::stoi(wanted("FAKE_GPU_SIGNAL", "0"));
+    if (signal != 0 && work.cluster == 4) std::raise(signal);
+    return FakeClusters::ring(work, launches);
+  }
 };
 
 }  // namespace

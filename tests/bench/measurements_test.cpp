@@ -39,7 +39,7 @@ TEST(EveryMeasurement, HasSubjectsAndAxes) {
       }
     }
   }
-  for (const char* name : {"mma", "latency", "copies", "roofline"}) {
+  for (const char* name : {"mma", "latency", "copies"}) {
     EXPECT_TRUE(measurement(name).subjects(ArchId::gfx942).empty()) << name;
   }
   EXPECT_FALSE(measurement("mma").by_default("mma.m16n8k32.s32.s8.u8.s32"));
@@ -115,7 +115,7 @@ TEST(RecordOfTheH200, GivesThesePages) {
   std::ifstream expected(TCNUM_SOURCE_DIR "/tests/bench/h200_report.txt");
   int count = 0;
   for (std::string line; std::getline(expected, line); ++count) EXPECT_TRUE(lines.contains(line)) << line;
-  EXPECT_GT(count, 160);
+  EXPECT_GT(count, 140);
 }
 
 /// Rows that are not what a measurement writes, but whose fields all have their types.

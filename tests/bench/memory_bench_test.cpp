@@ -9,13 +9,11 @@
 #include <functional>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "bench/device/memory_timing.hpp"
 #include "bench/measure/memory/buffers.hpp"
 #include "bench/measure/memory/levels.hpp"
 #include "bench/measure/memory/memory.hpp"
-#include "bench/measure/memory/roofline_words.hpp"
 #include "fake_device.hpp"
 #include "src/questions/random_numbers.hpp"
 #include "tcnum/error.hpp"
@@ -121,13 +119,9 @@ class FakeDevice final : public BareDevice {
     sizes.shared_bytes = 96 << 10;
     sizes.dram_bytes_per_second = 1e12;
   }
-  std::optional<double> temperature_celsius() const override { return celsius; }
   const MemoryFacts& memory_facts() override { return sizes; }
-  std::optional<double> celsius = 40;
 
   void fill(std::size_t bytes, std::uint32_t seed) override {
-    seed_ = seed;
-    rooflines_.clear();
     words_.resize(bytes / 4);
     for (std::size_t i = 0; i < words_.size(); ++i) words_[i] = memory_word(seed, i);
   }
@@ -168,14 +162,6 @@ class FakeDevice final : public BareDevice {
     times.batch.seconds = {std::ranges::max(times.cycles) / 1500e6};
     if (spoil) times.checksums[77] ^= 1;
     return times;
-  }
-
-  RooflineTimes roofline(const RooflineWork& work, unsigned launches) override {
-    const double flops = roofline_intensity(work) * static_cast<double>(work.bytes);
-    const double seconds = std::max(static_cast<double>(work.bytes) / 500e9, flops / 8e12);
-    const auto [known, is_new] = rooflines_.try_emplace({work.unit, work.reads, work.turns}, 0);
-    if (is_new) known->second = RooflineWords(4 * words_.size(), seed_, 1).checksum(work, 1);
-    return {{{1}, 1500, std::vector<double>(launches, seconds)}, known->second + (spoil ? 1 : 0)};
   }
 
   StreamTimes stream(const StreamWork& work, unsigned launches) override {
@@ -231,8 +217,6 @@ class FakeDevice final : public BareDevice {
   }
 
   std::vector<std::uint32_t> words_;
-  std::uint32_t seed_ = 0;
-  std::map<std::tuple<RooflineUnit, unsigned, unsigned>, std::uint64_t> rooflines_;
   std::map<std::string, std::uint64_t> sums_;  ///< of a stream's results
 };
 
@@ -391,71 +375,10 @@ TEST(MemoryStreams, OverOccupancyWithSharesOfTheHighest) {
   EXPECT_NEAR(*share("stream.read"), 8.25 / 24 * 100, 1e-3);
 }
 
-/// 500 GB/s and 8 TFLOP/s meet at 16 operations a byte.
-TEST(Roofline, HasTwoRoofsAndWhereTheyMeet) {
-  FakeDevice device;
-  device.sizes.l2_bytes = 1 << 16;  // no more to check than this takes
-  for (const std::string& subject : measurement("roofline").subjects(ArchId::sm_90)) {
-    const Record r = measure_one("roofline", device, subject, {"intensity=0.125,0.5,2,8,16,32"});
-    EXPECT_EQ(r.waived, "") << subject;
-    EXPECT_NEAR(*r.number("tera_flops"), 8, 1e-5) << subject;
-    EXPECT_NEAR(*r.number("giga_bytes_per_second"), 500, 1e-3);
-    EXPECT_NEAR(*r.number("ridge_flops_per_byte"), 16, 1e-4);
-    EXPECT_NEAR(*r.number("percent_of_pins"), 50, 1e-4);
-    EXPECT_EQ(r.number("temperature_celsius"), 40);
-    ASSERT_EQ(*r.numbers("sweep_intensity"), (std::vector<double>{0.125, 0.5, 2, 8, 16, 32}));
-    EXPECT_EQ(r.numbers("sweep_power_watts"), nullptr) << "a device without a meter";
-    for (std::size_t i = 0; i < 6; ++i) {
-      const double intensity = r.numbers("sweep_intensity")->at(i);
-      EXPECT_NEAR(r.numbers("sweep_tera_flops")->at(i), std::min(8.0, 0.5 * intensity), 1e-4) << subject << intensity;
-      EXPECT_NEAR(r.numbers("sweep_percent_of_roof")->at(i), 100, 1e-3);
-    }
-  }
-  // 256 results of an SM in a clock, two operations each, on 3 SMs at 1500 MHz.
-  const Record r = measure_one("roofline", device, "roofline.fp16", {"intensity=16"});
-  EXPECT_NEAR(*r.number("percent_of_peak"), 8e12 / (512 * 3 * 1500e6) * 100, 1e-2);
-}
-
-TEST(Roofline, IsByIntensityInWhateverOrder) {
-  FakeDevice device;
-  device.sizes.l2_bytes = 1 << 16;  // no more to check than this takes
-  device.celsius = std::nullopt;
-  const Record r = measure_one("roofline", device, "roofline.fp32", {"intensity=4,0.5"});
-  EXPECT_EQ(*r.numbers("sweep_intensity"), (std::vector<double>{0.5, 4}));
-  EXPECT_FALSE(r.find("temperature_celsius"));
-  EXPECT_EQ(r.numbers("sweep_temperature_celsius"), nullptr);
-}
-
-/// A turn that is missing, or one too many, gives another sum, and so does another buffer.
-TEST(Roofline, SumsTellTurnsAndWordsApart) {
-  for (RooflineUnit unit : {RooflineUnit::fp16, RooflineUnit::fp32, RooflineUnit::fp64, RooflineUnit::tensor}) {
-    RooflineWork work{.unit = unit, .bytes = 8 * kRooflineTileBytes};
-    const RooflineWords words(work.bytes, 1, 2), others(work.bytes, 1 << 20, 2);
-    std::set<std::uint64_t> sums = {others.checksum(work, 1)};
-    for (unsigned turns = 1; turns <= 6; ++turns) {
-      work.turns = turns;
-      EXPECT_TRUE(sums.insert(words.checksum(work, 2)).second) << turns;
-    }
-    work.turns = 1;
-    work.reads = 2;
-    EXPECT_TRUE(sums.insert(words.checksum(work, 2)).second);
-  }
-}
-
-TEST(Roofline, TensorCoresNeedTheirInstruction) {
-  FakeDevice device;
-  device.sizes.l2_bytes = 1 << 16;  // no more to check than this takes
-  const auto records =
-      measure("roofline", device, measurement("roofline").subjects(ArchId::sm_75), {"intensity=1"}, ArchId::sm_75);
-  ASSERT_EQ(records.size(), 4u);
-  EXPECT_EQ(records[2].waived, "");
-  EXPECT_NE(records[3].waived.find("sm_80"), std::string::npos);
-}
-
 TEST(Memory, WrongResultsAreErrorsWithoutNumbers) {
   FakeDevice device;
   device.spoil = true;
-  for (const std::string m : {"latency", "bandwidth", "streams", "roofline"}) {
+  for (const std::string m : {"latency", "bandwidth", "streams"}) {
     for (const std::string& subject : measurement(m).subjects(ArchId::sm_90)) {
       for (const Record& r : measure(m, device, {subject})) {
         EXPECT_NE(r.error, "") << subject;

@@ -537,12 +537,11 @@ TEST_F(Cli, ShowsMachineInstructions) {
 TEST_F(Cli, BenchRefusesWrongAxesAndFiles) {
   expect_failure({"bench", "tensor", "-a", "N=12"}, 2, {"-a", "N=12", "8, 16"});
   expect_failure({"bench", "incore", "-a", "N=8"}, 2, {"-a", "N=8", "ilp, warps"});
-  expect_failure({"bench", "sync", "-a", "cluster=3"}, 2, {"-a", "cluster=3", "1, 2, 4"});
+  expect_failure({"bench", "clusters", "-a", "blocks=3"}, 2, {"-a", "blocks=3", "2, 4, 8"});
   expect_failure({"bench", "copy", "-a", "stages=5"}, 2, {"-a", "stages=5", "2, 3, 4"});
   expect_failure({"bench", "gemm", "-a", "kernel=64x64"}, 2, {"-a", "kernel=64x64", "128x64", "cublaslt"});
   expect_failure({"bench", "memory", "-a", "read_bytes=2"}, 2, {"-a", "read_bytes=2", "4, 8, 16"});
-  expect_failure({"bench", "roofline", "-a", "intensity=3"}, 2, {"-a", "intensity=3", "0.125, 0.25"});
-  expect_failure({"bench", "sync", "--list", "--arch", "sm_90", "--instr", "__vimax*"}, 2, {"--instr", "sync"});
+  expect_failure({"bench", "clusters", "--list", "--arch", "sm_90", "--instr", "__vimax*"}, 2, {"--instr", "clusters"});
   expect_failure({"bench", "incore", "--seconds", "0"}, 2, {"--seconds"});
   expect_failure({"bench"}, 2, {"--help"});
   write("bad.json", R"({"schema": "tcnum.bench/1", "version": "1", "device": {"name": 3}})");

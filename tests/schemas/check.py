@@ -91,13 +91,13 @@ def bench_of(date, subject):
     """A row that goes over fewer values of an axis than it could."""
     return json.dumps({"schema": "tcnum.bench/1", "version": "1", "settings": {},
                        "device": {"name": "G", "arch": "sm_90", "sms": 1, "driver": "1", "cuda": "1", "date": date},
-                       "records": [{"measurement": "barriers", "subject": subject, "axes": {"cluster": 1},
-                                    "settings": {"threads": "32,64"}, "values": {}, "series": {}}]}).encode()
+                       "records": [{"measurement": "clusters", "subject": subject, "axes": {"blocks": 2},
+                                    "settings": {"parallel": "1,2"}, "values": {}, "series": {}}]}).encode()
 
 
 INPUTS = {
-    "monday.json": bench_of("2026-11-23", "mbarrier"),
-    "tuesday.json": bench_of("2026-11-24", "__syncthreads"),
+    "monday.json": bench_of("2026-11-23", "latency"),
+    "tuesday.json": bench_of("2026-11-24", "ring"),
     "plan.json": json.dumps(PLAN).encode(),
     "a.npy": npy("<f2", (8, 16), [1 + i / 64 for i in range(128)], "e"),
     "b.npy": npy("<f2", (16, 8), [3 - i / 32 for i in range(128)], "e"),

@@ -28,8 +28,8 @@ double bytes_of(const CopyWork& work, std::uint32_t blocks) {
   return static_cast<double>(work.copy_bytes) * work.copies * work.warps * blocks;
 }
 
-double rate_of(const CopyWork& work, const CopyTimes& times) {
-  return bytes_of(work, times.blocks) / summarise(times.seconds).median;
+double rate_of(const CopyWork& work, const CheckedTimes& times) {
+  return bytes_of(work, times.blocks) / summarise(times.batch.seconds).median;
 }
 
 /// So many copies that a launch lasts long enough for the device's timer; out of DRAM no more than there are boxes.
@@ -37,10 +37,10 @@ std::uint32_t copies_that_last(TimingDevice& device, CopyWork work, std::uint32_
   constexpr double kSeconds = 5e-4, kTimerStep = 1e-6, kMostGrowth = 64, kMostCopies = 1 << 24;
   work.copies = 4 * work.stages;
   for (;;) {
-    const CopyTimes times = device.copy(work, 1);
+    const CheckedTimes times = device.copy(work, 1);
     const std::uint32_t rings = times.blocks / work.method.cluster * work.warps;
     const double most = work.from_l2 ? kMostCopies : std::floor(static_cast<double>(boxes) / rings);
-    const double growth = std::clamp(kSeconds / std::max(times.seconds.front(), kTimerStep), 1.0, kMostGrowth);
+    const double growth = std::clamp(kSeconds / std::max(times.batch.seconds.front(), kTimerStep), 1.0, kMostGrowth);
     const double next = std::clamp(std::ceil(work.copies * growth), 1.0, std::max(1.0, most));
     const bool enough = growth < 2 || next <= work.copies;
     work.copies = static_cast<std::uint32_t>(next);
@@ -74,7 +74,7 @@ Best sweep(const Row& row, CopyWork work, Points& points) {
         work.read_all = true;
         check_copies(work, row.device.copy(work, 1), sums, row.settings.threads);
         work.read_all = false;
-        const CopyTimes times = row.device.copy(work, kLaunches);
+        const CheckedTimes times = row.device.copy(work, kLaunches);
         check_copies(work, times, sums, row.settings.threads);
         const double rate = rate_of(work, times);
         points.add(bytes, work.stages, warps, in_flight(work), rate / kGiga);
@@ -95,11 +95,11 @@ void put_best(const Row& row, const CopyWork& work) {
   const Steady steady = sample_steadily(
       row.device,
       [&] {
-        const CopyTimes times = row.device.copy(work, kLaunches);
+        const CheckedTimes times = row.device.copy(work, kLaunches);
         check_copies(work, times, sums, row.settings.threads);
         blocks = times.blocks;
         rates.push_back(rate_of(work, times));
-        return TimedSample{rates.back(), times.clock_mhz};
+        return TimedSample{rates.back(), times.batch.clock_mhz};
       },
       row.settings);
   const Summary s = summarise(rates);

@@ -58,7 +58,7 @@ std::vector<std::uint32_t> box_sums(const BoxLayout& layout, std::uint32_t seed,
   return sums;
 }
 
-void check_copies(const CopyWork& work, const CopyTimes& times, const std::vector<std::uint32_t>& sums,
+void check_copies(const CopyWork& work, const CheckedTimes& times, const std::vector<std::uint32_t>& sums,
                   unsigned threads) {
   const std::size_t warps = std::size_t{times.blocks} * work.warps;
   if (warps == 0 || times.checksums.size() != warps) {

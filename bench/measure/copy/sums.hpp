@@ -14,7 +14,7 @@ std::uint32_t box_sum(const BoxLayout& layout, std::uint32_t n, std::uint32_t se
 std::vector<std::uint32_t> box_sums(const BoxLayout& layout, std::uint32_t seed, unsigned threads);
 
 /// Throws WrongResult if a checksum of a launch is not that of the boxes which its warps had to copy.
-void check_copies(const CopyWork& work, const CopyTimes& times, const std::vector<std::uint32_t>& sums,
+void check_copies(const CopyWork& work, const CheckedTimes& times, const std::vector<std::uint32_t>& sums,
                   unsigned threads);
 void check_latencies(const CopyLatencyWork& work, const CopyLatencies& found, std::uint32_t seed);
 

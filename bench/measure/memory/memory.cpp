@@ -19,8 +19,7 @@ void settle_clock(const Row& row) {
 }  // namespace
 
 std::vector<Measurement> memory_measurements() {
-  std::vector<Measurement> all = {latency_measurement(), bandwidth_measurement(), streams_measurement(),
-                                  roofline_measurement()};
+  std::vector<Measurement> all = {latency_measurement(), bandwidth_measurement(), streams_measurement()};
   for (Measurement& each : all) {
     each.measure_row = [measure = std::move(each.measure_row)](const Row& row) {
       settle_clock(row);

@@ -13,8 +13,6 @@ Measurement latency_measurement();
 Measurement bandwidth_measurement();
 /// Kernels that go once over large arrays.
 Measurement streams_measurement();
-/// Arithmetic whose operands come from DRAM, by operations for each byte.
-Measurement roofline_measurement();
 
 /// Throws UnavailableError unless the device's memory has room for that twice.
 void require_room(const Row& row, std::size_t bytes);

@@ -1,10 +1,9 @@
-// What the pages show of memories.
+// What the pages show of memories, and of clusters' shared memory.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 
 #include "published.hpp"
 #include "sections.hpp"
@@ -12,7 +11,7 @@
 namespace tcnum::bench {
 namespace {
 
-constexpr double kKibi = 1024, kMebi = kKibi * kKibi, kGigaOfTera = 1e3;
+constexpr double kKibi = 1024, kMebi = kKibi * kKibi;
 
 /// A value that a record's levels have, by the beginning of its name, and what it is called.
 struct LevelRow {
@@ -121,84 +120,47 @@ SectionTable streams_table() {
             [](const Record& r) { return r.subject; }}}};
 }
 
-/// The memory's roof over these points, by the highest rate of any unit, as far up as one of them comes.
-Line memory_roof(const Records& rows, const std::vector<Line>& measured) {
-  double giga_bytes = 0, tera_flops = 0;
+/// The rates of a ring's threads over its loads in flight; of the clusters that can be told apart.
+void add_rings(const Records& rows, Plot& plot) {
   for (const Record* r : rows) {
-    giga_bytes = std::max(giga_bytes, r->number("giga_bytes_per_second").value_or(0));
-    tera_flops = std::max(tera_flops, r->number("tera_flops").value_or(0));
-  }
-  std::set<double> intensities;
-  for (const Line& line : measured) {
-    for (const auto& [intensity, rate] : line.points) intensities.insert(intensity);
-  }
-  Line roof{fmt::format("DRAM, {:.0f} GB/s", giga_bytes), {}, true};
-  for (double intensity : intensities) {
-    const double rate = intensity * giga_bytes / kGigaOfTera;
-    if (rate <= tera_flops) roof.points.emplace_back(intensity, rate);
-  }
-  return roof;
-}
-
-SectionTable roofline_table() {
-  return {"Roofline",
-          "Each unit multiplies and adds so many times for each byte that comes from DRAM, from 1/8 to 256 operations: "
-          "two for each product. The roofs are the highest rates of the unit and of the memory that were measured, and "
-          "where they meet is the ridge. % peak: of the architecture's operations in a clock, at the measured clock; % "
-          "pins: of memory clock × 2 × bus. Power and temperature: the highest of all points. Every "
-          "result is compared with the CPU's, by a sum.",
-          "roofline",
-          {short_subject("unit"), number("TFLOP/s", "tera_flops", 1), number("% peak", "percent_of_peak", 1),
-           number("GB/s", "giga_bytes_per_second", 0), number("% pins", "percent_of_pins", 1),
-           number("ridge, FLOP/B", "ridge_flops_per_byte", 1), number("spread %", "spread_percent", 2),
-           number("MHz", "clock_mhz", 0), number("W", "power_watts", 0), number("°C", "temperature_celsius", 0)},
-          {{.plot = {"Roofline", "FLOP/B", "TFLOP/s", {}, true, true},
-            .x = "sweep_intensity",
-            .y = "sweep_tera_flops",
-            .name = short_name,
-            .more = [](const Records& rows, Plot& plot) { plot.lines.push_back(memory_roof(rows, plot.lines)); }}}};
-}
-
-Section points_section(const Document& document) {
-  struct Column {
-    const char *heading, *series;
-    int digits;
-  };
-  static constexpr Column kColumns[] = {{"FLOP/B", "sweep_intensity", 3},
-                                        {"TFLOP/s", "sweep_tera_flops", 2},
-                                        {"GB/s", "sweep_giga_bytes_per_second", 0},
-                                        {"% of the roof", "sweep_percent_of_roof", 1},
-                                        {"MHz", "sweep_clock_mhz", 0},
-                                        {"W", "sweep_power_watts", 0},
-                                        {"°C", "sweep_temperature_celsius", 0}};
-  Section section{"Roofline: all points",
-                  "The roof of a point is the lower one of the unit's and the memory's.",
-                  {{"unit"}},
-                  {},
-                  true};
-  for (const Column& column : kColumns) section.table[0].emplace_back(column.heading);
-  for (const Record* r : rows_of(document, "roofline")) {
-    for (std::size_t i = 0; r->number("sweep_intensity", i); ++i) {
-      std::vector<std::string> row = {short_name(*r)};
-      for (const Column& column : kColumns) {
-        const auto number = r->number(column.series, i);
-        row.push_back(number ? fmt::format("{:.{}f}", *number, column.digits) : "–");
+    const std::vector<double>* const all = r->numbers("ring_threads");
+    const auto points = points_of(*r, "ring_parallel", "ring_bytes_per_clock");
+    if (all == nullptr || (r->number("blocks") != 2 && r->number("blocks") != 16)) continue;
+    for (const double threads : {128.0, 1024.0}) {
+      Line line{fmt::format("{} blocks, {:.0f} threads", r->text("blocks"), threads), {}};
+      for (std::size_t i = 0; i < std::min(all->size(), points.size()); ++i) {
+        if ((*all)[i] == threads) line.points.push_back(points[i]);
       }
-      section.table.push_back(std::move(row));
+      plot.lines.push_back(std::move(line));
     }
   }
-  return section;
+}
+
+SectionTable clusters_table() {
+  return {"Clusters: distributed shared memory",
+          fmt::format("Latency: one lane follows pointers through a block's shared memory, cycles for each: of another "
+                      "block's (the mean over the pairs, and the pairs with the least and the most), and of its own by "
+                      "the same way. Ring: every block reads the next one's shared memory, 16 bytes a thread; the best "
+                      "number of threads × loads in flight, with as many clusters as the device has room for. "
+                      "Published: {:.0f} cycles, and {:.2f} TB/s in rings of 2 ({}).",
+                      kPublishedClusters.latency_cycles, kPublishedClusters.tera_bytes_per_second, kPublishedStudy),
+          "clusters",
+          {subject("measured"), text("blocks", "blocks"), number("latency", "latency_cycles", 1),
+           number("least", "least_cycles", 1), number("most", "most_cycles", 1), number("own", "own_cycles", 1),
+           number("TB/s", "tera_bytes_per_second", 2), number("B/clk/SM", "bytes_per_clock", 2),
+           both("best", "best_threads", "best_parallel"), number("of SMs", "device_blocks", 0),
+           number("spread %", "spread_percent", 2), number("MHz", "clock_mhz", 0)},
+          {{.plot = {"Ring reads over the loads of a thread in flight", "loads", "bytes of an SM in a clock", {}},
+            .more = add_rings}}};
 }
 
 }  // namespace
 
 std::vector<Section> memory_sections(const Document& document) {
   std::vector<Section> all = {latency_section(document)};
-  for (const SectionTable& table : {bandwidth_table(), streams_table()}) {
+  for (const SectionTable& table : {bandwidth_table(), streams_table(), clusters_table()}) {
     all.push_back(section_of(document, table));
   }
-  all.push_back(section_of(document, roofline_table()));
-  all.push_back(points_section(document));
   return all;
 }
 

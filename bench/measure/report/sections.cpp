@@ -38,7 +38,7 @@ std::string left_out(const Document& document) {
 /// Whether a record's spread is that of a sweep's worst point, or of times.
 bool has_spread_of_points(const Record& r) {
   constexpr auto kMeasurements = std::to_array<std::string_view>(
-      {"latency", "bandwidth", "streams", "roofline", "copy latency", "copies", "gemm", "single gemm"});
+      {"latency", "bandwidth", "streams", "copy latency", "copies", "gemm", "single gemm"});
   return std::ranges::find(kMeasurements, r.measurement) != kMeasurements.end();
 }
 
@@ -160,8 +160,8 @@ void keep_titled(std::vector<Section>& all, std::string_view title) {
 
 std::vector<Section> sections_of(const Document& document, const SassTable& sass, std::string_view title) {
   std::vector<Section> all = {header(document), glance(document)};
-  for (auto& sections : {instruction_sections(document, sass), sync_sections(document), memory_sections(document),
-                         copy_sections(document), gemm_sections(document)}) {
+  for (auto& sections : {instruction_sections(document, sass), memory_sections(document), copy_sections(document),
+                         gemm_sections(document)}) {
     std::ranges::copy(sections, std::back_inserter(all));
   }
   // The model's take seconds to predict all products: not where another one was asked for.

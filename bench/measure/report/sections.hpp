@@ -20,8 +20,7 @@ std::vector<Section> sections_of(const Document& document, const SassTable& sass
 std::vector<Section> instruction_sections(const Document& document, const SassTable& sass);
 /// Every row of wgmma; the sections have the most telling ones.
 Section wgmma_section(const Document& document);
-/// Atomics, barriers, clusters.
-std::vector<Section> sync_sections(const Document& document);
+/// Memories, and clusters' shared memory.
 std::vector<Section> memory_sections(const Document& document);
 std::vector<Section> copy_sections(const Document& document);
 /// The best tile against the library, with plots; every kernel, for each set of shapes; and single products of the sets
