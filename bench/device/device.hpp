@@ -35,7 +35,9 @@ class TimingDevice {
   /// Launches the work so many times and waits for the end. Throws std::runtime_error if one round of a block gave
   /// other results than its first.
   virtual TimedBatch run(const TimedWork&, unsigned /*launches*/) { cannot("instructions"); }
-  /// Of the last launch: a block's results. Throws std::runtime_error if another block's differ.
+  /// Of the last launch: a block's results. Throws std::runtime_error if another block's differ. Of tensor cores, each
+  /// warp (of wgmma, warpgroup) has as many bytes of registers, whose layout is its own, as of what follows them: its
+  /// accumulators [chain][row][column].
   virtual std::vector<std::byte> result() { cannot("instructions"); }
 
   // Memories (memory_timing.hpp).

@@ -67,7 +67,6 @@ void GpuTimingDevice::load(const TimedOperands& operands) {
   upload("b", operands.b);
   upload("c", operands.c);
   upload("e", operands.e);
-  upload("shared", operands.shared);
 }
 
 TimedBatch GpuTimingDevice::run(const TimedWork& work, unsigned launches) {
@@ -79,7 +78,6 @@ TimedBatch GpuTimingDevice::run(const TimedWork& work, unsigned launches) {
                      .b = buffers_["b"].data(),
                      .c = buffers_["c"].data(),
                      .e = buffers_["e"].data(),
-                     .shared = buffers_["shared"].data(),
                      .d = memory<std::byte>("d", blocks_ * work.result_bytes),
                      .times = nullptr,
                      .blocks = static_cast<unsigned>(blocks_),

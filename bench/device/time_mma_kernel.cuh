@@ -1,9 +1,9 @@
 // Timing mma and wmma: each warp puts a few accumulators, independent of each other, through an instruction again and
 // again.
 //
-// How operands are given and results come back is the Timed type's business: TimedMma's here, TimedWmma's in
-// wmma_kernel.cuh. Step s takes slice s % kTimedMmaSlices of its warp's operands, so that neighbouring instructions
-// have others; warp w has tile w % kTimedTiles.
+// How operands are given (TimedOperands) and results are written is the Timed type's business: TimedMma's here,
+// TimedWmma's in time_wmma.cuh. Step s takes slice s % kTimedMmaSlices of its warp's operands, so that neighbouring
+// instructions have others; warp w has tile w % kTimedTiles.
 #pragma once
 
 #include "timing_common.cuh"
@@ -13,8 +13,7 @@ namespace tcnum {
 
 inline constexpr int kTimedMmaBody = 24;  ///< instructions of a loop's body
 
-/// Registers as they are given (bench/measure/fragments.hpp): A and B [slice][tile][register][lane], metadata
-/// [slice][tile][lane], C [chain][tile][register][lane], D [block][warp][chain][register][lane].
+/// As a probe has its operands (probes/mma_kernel.cuh).
 template <class Op>
 struct TimedMma {
   using Register = typename Op::Register;
@@ -28,17 +27,27 @@ struct TimedMma {
   static constexpr int kHeldOperands = (kARegisters + kBRegisters) * (kWidened ? 2 : 1) + (kWidened ? 4 : 0);
   static constexpr int kHeldAccumulators = kDRegisters * (kManifold ? 8 : Op::kIsFp8 ? 2 : 1);
   static constexpr int kBody = kManifold ? kTimedMmaSlices : kTimedMmaBody;
-  /// Whether it is not known which lane holds what: then results are written as matrices too, by write_d().
-  static constexpr bool kOpaque = false;
+  static constexpr int kM = Op::kGeometry.m, kACodes = kM * Op::kGeometry.a_columns();
 
   __device__ static void read_a(Register (&to)[kARegisters], const void* from, unsigned block) {
-    read(to, from, block);
+    load_a<Op>(to, static_cast<const Code*>(from) + block * kACodes, lane());
   }
   __device__ static void read_b(Register (&to)[kBRegisters], const void* from, unsigned block) {
-    read(to, from, block);
+    load_b<Op>(to, static_cast<const Code*>(from) + block * (Op::kGeometry.k * kColumns), lane());
+  }
+  __device__ static std::uint32_t read_e(const void* from, unsigned block) {
+    if constexpr (!kSparse)
+      return 0;
+    else
+      return metadata_register<Op>(static_cast<const std::uint8_t*>(from) + block * kACodes, lane(), 0);
   }
   __device__ static void read_c(Register (&to)[kDRegisters], const void* from, unsigned block) {
-    read(to, from, block);
+    load_accumulators<Op::kAccumulatorBits, Op::kGeometry.accumulators(), kColumns>(
+        to, static_cast<const Accumulator*>(from) + block * (kM * kColumns) + first(), AccumulatorAt());
+  }
+  __device__ static void write_d(void* to, const Register (&d)[kDRegisters]) {
+    store_accumulators<Op::kAccumulatorBits, Op::kGeometry.accumulators(), kColumns>(
+        d, static_cast<Accumulator*>(to) + first(), AccumulatorAt());
   }
 
   /// Products of fp8 do not depend on the accumulator: if their operands stayed the same, the compiler would compute
@@ -60,12 +69,20 @@ struct TimedMma {
   }
 
  private:
-  template <int kCount>
-  __device__ static void read(Register (&to)[kCount], const void* from, unsigned block) {
-    const Register* const registers =
-        static_cast<const Register*>(from) + block * (kCount * kWarpLanes) + threadIdx.x % kWarpLanes;
-#pragma unroll
-    for (int r = 0; r < kCount; ++r) to[r] = registers[r * kWarpLanes];
+  using Code = typename Op::Code;
+  using Accumulator = typename Op::Accumulator;
+  struct AccumulatorAt {
+    __device__ constexpr Element operator()(int i) const {
+      constexpr MmaGeometry kOwn = Op::kGeometry;
+      return kOwn.c(0, i);
+    }
+  };
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % kWarpLanes; }
+  /// Where the lane's first accumulator is in a tile.
+  __device__ static int first() {
+    constexpr MmaGeometry kOwn = Op::kGeometry;
+    const Element at = kOwn.c(lane(), 0);
+    return at.row * kColumns + at.column;
   }
 };
 
@@ -87,18 +104,17 @@ __device__ void time_chains(const TimedLaunch& run) {
   const unsigned lane = threadIdx.x % kWarpLanes, warp = threadIdx.x / kWarpLanes, tile = warp % kTimedTiles;
 
   Register a[kTimedMmaSlices][Timed::kARegisters], b[kTimedMmaSlices][Timed::kBRegisters], d[kChains][kND];
-  std::uint32_t e[kTimedMmaSlices] = {};
+  std::uint32_t e[kTimedMmaSlices];
 #pragma unroll
   for (int s = 0; s < kTimedMmaSlices; ++s) {
     Timed::read_a(a[s], run.a, s * kTimedTiles + tile);
     Timed::read_b(b[s], run.b, s * kTimedTiles + tile);
-    if constexpr (Timed::kSparse) {
-      e[s] = static_cast<const std::uint32_t*>(run.e)[(s * kTimedTiles + tile) * kWarpLanes + lane];
-    }
+    e[s] = Timed::read_e(run.e, s * kTimedTiles + tile);
+    hold(a[s]);
+    hold(b[s]);
   }
-  // Images of the registers; behind them, of opaque fragments, tiles of as many bytes.
-  Register* const images =
-      static_cast<Register*>(run.d) + (blockIdx.x * run.warps + warp) * (kChains * kImage * (Timed::kOpaque ? 2 : 1));
+  // Images of the registers; behind them tiles of as many bytes.
+  Register* const images = static_cast<Register*>(run.d) + (blockIdx.x * run.warps + warp) * (2 * kChains * kImage);
 
   std::uint32_t one;  // the grid has one dimension, but the compiler does not know
   asm volatile("mov.u32 %0, %nctaid.y;" : "=r"(one));
@@ -131,10 +147,8 @@ __device__ void time_chains(const TimedLaunch& run) {
     for (int i = 0; i < kChains * kND; ++i) same &= keep(images + i * kWarpLanes + lane, d[i / kND][i % kND], round);
     if (!same) stopwatch.differs();
   }
-  if constexpr (Timed::kOpaque) {
 #pragma unroll
-    for (int c = 0; c < kChains; ++c) Timed::write_d(images + (kChains + c) * kImage, d[c]);
-  }
+  for (int c = 0; c < kChains; ++c) Timed::write_d(images + (kChains + c) * kImage, d[c]);
   stopwatch.finish();
 }
 

@@ -1,9 +1,7 @@
 // Timing wgmma and wgmma.sp: each warpgroup puts one accumulator tile through an instruction again and again.
 //
-// Shared memory as it is given (bench/measure/fragments.hpp): 64 rows of A and then N columns of B, 128 bytes of each
-// along K with 128-byte swizzle: four slices, one for each instruction in turn; if A is sparse, two, which fill only
-// half of its rows. A in registers: [slice][register][thread]; metadata: [slice][thread], for sparsity selector 0. D:
-// [block][warpgroup][register][thread].
+// Shared memory has 64 rows of A and then N columns of B, 128 bytes of each along K with 128-byte swizzle: four slices,
+// one for each instruction in turn; if A is sparse, two, which fill only half of its rows.
 //
 // A loop is one asm statement, so that the compiler can put nothing between its instructions, and ptxas sees that
 // nothing touches the accumulators before the wait at its end.
@@ -29,30 +27,40 @@ __global__ void __launch_bounds__(most_warps_of_wgmma<Op>() * kWarpLanes, 1) tim
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   constexpr int kRowsBytes = kWgmmaRows * kLongestRowBytes, kBytes = kRowsBytes + Op::kN * kLongestRowBytes;
   alignas(kSwizzlePeriod) __shared__ std::uint8_t shared[kBytes];
-  for (unsigned i = threadIdx.x; i < kBytes / sizeof(uint4); i += blockDim.x) {
-    reinterpret_cast<uint4*>(shared)[i] = static_cast<const uint4*>(run.shared)[i];
-  }
-  const unsigned thread = threadIdx.x % kThreads, warpgroup = threadIdx.x / kThreads;
-  constexpr int kSlices = timed_wgmma_slices(Op::kSparse);
+  constexpr int kSlices = timed_wgmma_slices(Op::kSparse), kStored = Op::kStored;
+  constexpr MmaGeometry kGeometry = Op::kGeometry;
+  const auto* const a_codes = static_cast<const typename Op::Code*>(run.a);
+  const auto* const b_codes = static_cast<const typename Op::Code*>(run.b);
+  const SharedLayout layout = wgmma_layout(kSwizzle128, kRowBytes, sizeof(typename Op::Code));
+  fill_shared<Op>(shared, layout, kWgmmaRows, kSlices * kStored, 0,
+                  [&](int row, int k) { return a_codes[(k / kStored * kWgmmaRows + row) * kStored + k % kStored]; });
+  fill_shared<Op>(shared + kRowsBytes, layout, Op::kN, kSlices * Op::kK, 0,
+                  [&](int row, int k) { return b_codes[k * Op::kN + row]; });
+  const unsigned warpgroup = threadIdx.x / kThreads;
+  const int thread = static_cast<int>(threadIdx.x) % kThreads, lane = thread % kWarpLanes;
   std::uint32_t a[kSlices * Op::kARegisters], e[kSlices] = {};
 #pragma unroll
-  for (int i = 0; i < kSlices * Op::kARegisters; ++i) {
-    a[i] = static_cast<const std::uint32_t*>(run.a)[i * kThreads + thread];
-    do_not_optimize(a[i]);
-  }
-  if constexpr (Op::kSparse) {
+  for (int s = 0; s < kSlices; ++s) {
+    const int first = (s * kWgmmaRows + thread / kWarpLanes * kGeometry.m) * kStored;
 #pragma unroll
-    for (int s = 0; s < kSlices; ++s) {
-      e[s] = static_cast<const std::uint32_t*>(run.e)[s * kThreads + thread];
-      do_not_optimize(e[s]);
+    for (int r = 0; r < Op::kARegisters; ++r) {
+      const Element at = kGeometry.a(lane, r, 0);
+      a[s * Op::kARegisters + r] =
+          load_register<Op::kCodeBits, std::uint32_t>(a_codes + first + at.row * kStored + at.column);
     }
+    if constexpr (Op::kSparse) e[s] = metadata_register<Op>(static_cast<const std::uint8_t*>(run.e) + first, lane, 0);
   }
+  hold(a);
+  if constexpr (Op::kSparse) hold(e);
   // The tensor core reads shared memory through the asynchronous proxy.
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
-  const SharedLayout layout = wgmma_layout(kSwizzle128, kRowBytes, sizeof(typename Op::Code));
   const std::uint64_t from_a = wgmma_descriptor(layout, shared), from_b = wgmma_descriptor(layout, shared + kRowsBytes);
 
+  // An image of the registers, and behind it the tile.
+  std::uint32_t* const image =
+      static_cast<std::uint32_t*>(run.d) +
+      (blockIdx.x * (run.warps * kWarpLanes / kThreads) + warpgroup) * (2 * Op::kDRegisters * kThreads);
   Stopwatch stopwatch(run);
   for (unsigned round = 0; round < run.rounds; ++round) {
     std::uint32_t d[Op::kDRegisters] = {};
@@ -72,12 +80,14 @@ __global__ void __launch_bounds__(most_warps_of_wgmma<Op>() * kWarpLanes, 1) tim
 
     bool same = true;
 #pragma unroll
-    for (int i = 0; i < Op::kDRegisters; ++i) {
-      const unsigned at =
-          ((blockIdx.x * (run.warps * kWarpLanes / kThreads) + warpgroup) * Op::kDRegisters + i) * kThreads;
-      same &= keep(static_cast<std::uint32_t*>(run.d) + at + thread, d[i], round);
-    }
+    for (int i = 0; i < Op::kDRegisters; ++i) same &= keep(image + i * kThreads + thread, d[i], round);
     if (!same) stopwatch.differs();
+    if (round == 0) {
+      const Element first = wgmma_accumulator(thread, 0);
+      auto* const matrix = reinterpret_cast<typename Op::Accumulator*>(image + Op::kDRegisters * kThreads);
+      store_accumulators<Op::kAccumulatorBits, Op::kAccumulators, Op::kN>(
+          d, matrix + first.row * Op::kN + first.column, [](int i) { return wgmma_accumulator(0, i); });
+    }
   }
   stopwatch.finish();
 #else

@@ -8,8 +8,7 @@
 
 namespace tcnum {
 
-/// How a wmma is timed: A [slice][tile][row][column], B [slice][tile][column][row], C [chain][tile][row][column] and D
-/// [block][warp][chain][row][column] are matrices in memory, packed. An instruction whose D is of another format than
+/// How a wmma is timed, whose matrices are packed in memory. An instruction whose D is of another format than
 /// its C can be the next one's C only by way of one that turns them back: a step is both.
 template <class Op, class Back>
 struct TimedWmma {
@@ -22,7 +21,6 @@ struct TimedWmma {
       (Op::kM + Op::kN) * Op::kK * Op::kCodeBits / (8 * sizeof(Register) * kWarpLanes) * (Op::kCodeBits == 4 ? 2 : 1);
   static constexpr int kHeldAccumulators = std::max(Op::kCRegisters, Op::kDRegisters);
   static constexpr int kBody = kTimedMmaBody;
-  static constexpr bool kSparse = false, kOpaque = true;
   static_assert(Back::kDRegisters == Op::kCRegisters);
   static_assert(kDRegisters * kWarpLanes * sizeof(Register) == Op::kCBytes, "an image is as long as a matrix");
 
@@ -32,6 +30,7 @@ struct TimedWmma {
   __device__ static void read_b(Register (&to)[kBRegisters], const void* from, unsigned block) {
     Op::load_b(to, static_cast<const std::uint8_t*>(from) + block * (Op::kK * Op::kN * Op::kCodeBits / 8));
   }
+  __device__ static std::uint32_t read_e(const void*, unsigned) { return 0; }
   __device__ static void read_c(Register (&to)[kDRegisters], const void* from, unsigned block) {
     Op::load_c(to, static_cast<const std::uint8_t*>(from) + block * Op::kCBytes);
   }

@@ -24,13 +24,15 @@ enum class TimingLoop : std::uint8_t {
   completion,    ///< each is waited for before the next; asynchronous instructions alone have this
 };
 
-/// The operands of a kernel, as its lanes and its shared memory hold them (bench/measure/ has the layouts).
+/// The operands of a kernel.
+///
+/// mma and wgmma: codes as tiles have them, each in bytes of its own: A [slice][tile][row][column], B
+/// [slice][tile][k][column], the places of a sparse A's elements as A. wmma: A the same, but packed, and B packed by
+/// columns. C [chain][tile][row][column]. What lanes do by themselves: lane_sweep.hpp of bench/measure/.
 struct TimedOperands {
-  std::vector<std::byte> a;       ///< registers of A
-  std::vector<std::byte> b;       ///< registers of B
-  std::vector<std::byte> c;       ///< registers of the accumulators before the first step
-  std::vector<std::byte> e;       ///< metadata, of sparse instructions
-  std::vector<std::byte> shared;  ///< image of shared memory
+  std::vector<std::byte> a, b;
+  std::vector<std::byte> c;  ///< the accumulators before the first step
+  std::vector<std::byte> e;  ///< of sparse instructions
 };
 
 /// What one launch does: on each SM one block of `warps` warps, or so many blocks as `blocks` says; `rounds` times,

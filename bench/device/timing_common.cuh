@@ -70,6 +70,19 @@ __device__ void do_not_optimize(Register value) {
                : "memory");
 }
 
+/// Keeps registers as they are: the compiler cannot make again what they hold.
+template <class Register, int kCount>
+__device__ void hold(Register (&registers)[kCount]) {
+#pragma unroll
+  for (int r = 0; r < kCount; ++r) {
+    if constexpr (sizeof(Register) == 4) {
+      asm volatile("" : "+r"(registers[r]));
+    } else {
+      asm volatile("" : "+l"(registers[r]));
+    }
+  }
+}
+
 /// Stores a result in the first round; compares it with what is there in the others.
 template <class Register>
 __device__ bool keep(Register* to, Register value, unsigned round) {

@@ -24,7 +24,6 @@ struct TimedLaunch {
   const void* b;
   const void* c;
   const void* e;
-  const void* shared;
   void* d;            ///< of all blocks
   BlockTimes* times;  ///< of all blocks
   unsigned blocks, warps, chains, steps, rounds;

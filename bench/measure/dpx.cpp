@@ -8,8 +8,8 @@
 #include <cstring>
 #include <random>
 
-#include "dpx_functions.hpp"
 #include "lane_sweep.hpp"
+#include "measurements.hpp"
 #include "steady.hpp"
 
 namespace tcnum::bench {
@@ -38,22 +38,23 @@ std::uint32_t addend_of(const DpxFunction& f, int lane) {
 /// where nothing is below.
 std::uint32_t bound_of(const DpxFunction& f, int lane) {
   const auto l = static_cast<std::uint32_t>(lane);
-  if (f.is_max) {
-    return f.is_signed ? parts_of(f, 0u - (7 * l + 1), 0u - (3 * l + 2)) : parts_of(f, 7 * l + 1, 3 * l + 2);
+  if (f.is_max()) {
+    return f.is_signed() ? parts_of(f, 0u - (7 * l + 1), 0u - (3 * l + 2)) : parts_of(f, 7 * l + 1, 3 * l + 2);
   }
-  const std::uint32_t largest = (f.parts() == 1 ? 0xffffffffu : 0xffffu) >> (f.is_signed ? 1 : 0);
+  const std::uint32_t largest = (f.parts() == 1 ? 0xffffffffu : 0xffffu) >> (f.is_signed() ? 1 : 0);
   return parts_of(f, largest - 3 * l, largest - l - 1);
 }
 
 /// A function without c has the bound beside it all the same, and does not look at it. The complement says that an odd
 /// count of predicates was true (bench/device/time_dpx.cu).
 std::uint64_t end_of(const DpxFunction& f, int lane, int chain) {
+  const DpxFunction& other = named(kDpxFunctions, f.in_turn_with);
   std::uint32_t x = start_of(f, lane, chain);
   bool odd = false;
   for (unsigned s = 0; s < kLaneSteps; ++s) {
-    const bool turn = s % 2 != 0 && &in_turn_with(f) != &f;
-    const DpxResult r = turn ? evaluate(in_turn_with(f), x, bound_of(f, lane), 0)
-                             : evaluate(f, x, addend_of(f, lane), bound_of(f, lane));
+    const bool turn = s % 2 != 0 && &other != &f;
+    const DpxResult r =
+        turn ? evaluate(other, x, bound_of(f, lane), 0) : evaluate(f, x, addend_of(f, lane), bound_of(f, lane));
     x = r.value;
     odd ^= r.predicates == 1 || r.predicates == 2;
   }
@@ -124,7 +125,7 @@ void put_blocks(const LaneTimer& timer, const LanePoint& best, double results_pe
 }
 
 void measure_function(const Row& row) {
-  const DpxFunction& f = named(dpx_functions(), row.record.subject);
+  const DpxFunction& f = named(kDpxFunctions, row.record.subject);
   require_kernel(row.device, kKernels + row.record.subject);
   const std::size_t checked = check_values(row.device, f, row.settings.seed);
   LaneTimer timer(row.device, operation_of(f));
@@ -139,7 +140,30 @@ void measure_function(const Row& row) {
   row.record.set("checked", fmt::format("{} operands, and every chain's end, against the CPU's", checked));
 }
 
+/// The number that a part's bits stand for.
+std::int64_t number_of(const DpxFunction& f, std::uint64_t bits) {
+  const std::uint64_t part = bits & ((std::uint64_t{1} << f.bits()) - 1);
+  const bool negative = f.is_signed() && part >> (f.bits() - 1) != 0;
+  return static_cast<std::int64_t>(part) - (negative ? std::int64_t{1} << f.bits() : 0);
+}
+
 }  // namespace
+
+DpxResult evaluate(const DpxFunction& f, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  const auto extreme = [&](std::int64_t x, std::int64_t y) { return f.is_max() ? std::max(x, y) : std::min(x, y); };
+  DpxResult result;
+  for (int part = 0; part < f.parts(); ++part) {
+    const int shift = part * f.bits();
+    const std::int64_t x = number_of(f, a >> shift), y = number_of(f, b >> shift), z = number_of(f, c >> shift);
+    std::int64_t value = f.form == DpxForm::sum ? number_of(f, static_cast<std::uint64_t>(x + y)) : extreme(x, y);
+    if (f.form == DpxForm::sum || f.form == DpxForm::three) value = extreme(value, z);
+    if (f.relu()) value = std::max<std::int64_t>(value, 0);
+    const std::uint64_t mask = (std::uint64_t{1} << f.bits()) - 1;
+    result.value |= static_cast<std::uint32_t>((static_cast<std::uint64_t>(value) & mask) << shift);
+    if (f.has_predicates() && extreme(x, y) == x) result.predicates |= 1u << part;
+  }
+  return result;
+}
 
 DpxOperands dpx_check_operands(std::uint64_t seed) {
   constexpr auto kEdges = std::to_array<std::uint32_t>(
@@ -165,12 +189,13 @@ DpxOperands dpx_check_operands(std::uint64_t seed) {
   return operands;
 }
 
-Measurement dpx_measurement() {
-  return {.name = "dpx",
-          .meaning = "DPX functions: latency, reciprocal throughput over parallelism and warps, throughput over blocks",
-          .axes = lane_axes(),
-          .subjects = of_nvidia(names_in(dpx_functions())),
-          .measure_row = measure_function};
+std::vector<Measurement> dpx_measurements() {
+  return {
+      {.name = "dpx",
+       .meaning = "DPX functions: latency, reciprocal throughput over parallelism and warps, throughput over blocks",
+       .axes = lane_axes(),
+       .subjects = of_nvidia(names_in(kDpxFunctions)),
+       .measure_row = measure_function}};
 }
 
 }  // namespace tcnum::bench

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 
-#include "dpx.hpp"
 #include "lane_sweep.hpp"
 #include "measurements.hpp"
 #include "peaks.hpp"
@@ -162,13 +161,12 @@ void measure_operation(const Row& row) {
 
 }  // namespace
 
-std::vector<Measurement> lane_measurements() {
+std::vector<Measurement> arithmetic_measurements() {
   return {{.name = "incore",
            .meaning = "plain arithmetic: latency and reciprocal throughput over parallelism and warps",
            .axes = lane_axes(),
            .subjects = of_nvidia(names_in(kOperations)),
-           .measure_row = measure_operation},
-          dpx_measurement()};
+           .measure_row = measure_operation}};
 }
 
 }  // namespace tcnum::bench

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "bench/device/timing_layout.hpp"
-#include "fragments.hpp"
 #include "measurements.hpp"
 #include "tensor.hpp"
 

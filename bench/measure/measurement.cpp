@@ -64,8 +64,8 @@ void Measurement::measure(TimingDevice& device, ArchId arch, const std::vector<s
 const std::vector<Measurement>& measurements() {
   static const std::vector<Measurement> all = [] {
     std::vector<Measurement> measurements;
-    for (auto& group : {instruction_measurements(), lane_measurements(), cluster_measurements(), memory_measurements(),
-                        copy_measurements(), product_measurements()}) {
+    for (auto& group : {instruction_measurements(), arithmetic_measurements(), dpx_measurements(),
+                        cluster_measurements(), memory_measurements(), copy_measurements(), product_measurements()}) {
       std::ranges::copy(group, std::back_inserter(measurements));
     }
     return measurements;

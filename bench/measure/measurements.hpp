@@ -7,8 +7,10 @@ namespace tcnum::bench {
 
 /// mma, wmma, wgmma.
 std::vector<Measurement> instruction_measurements();
-/// Plain arithmetic and DPX functions.
-std::vector<Measurement> lane_measurements();
+/// Plain arithmetic.
+std::vector<Measurement> arithmetic_measurements();
+/// The DPX functions of the CUDA math API: latency, throughput of an SM, and of the device over the number of blocks.
+std::vector<Measurement> dpx_measurements();
 /// Distributed shared memory.
 std::vector<Measurement> cluster_measurements();
 /// Latency, bandwidth, streams.

@@ -1,6 +1,7 @@
 #include "operands.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "bench/device/timing_layout.hpp"
 #include "emu/parallel.hpp"
@@ -53,6 +54,33 @@ Tiles columns_of(const Tiles& from, std::size_t tile, std::size_t first, std::si
     for (std::size_t j = 0; j < count; ++j) to.b.set(k * count + j, from.b[from.b_index(tile, k, first + j)]);
   }
   return to;
+}
+
+/// Codes side by side, the first in the lowest bits: places of rows × columns, by rows or by columns.
+void append_packed(std::vector<std::byte>& to, const Codes& codes, std::size_t first, std::size_t rows,
+                   std::size_t columns, int bits, bool by_columns) {
+  const auto width = static_cast<std::size_t>(bits);
+  const std::size_t begin = to.size(), count = rows * columns;
+  to.resize(begin + count * width / 8);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t code = codes[first + (by_columns ? i % rows * columns + i / rows : i)];
+    std::byte* const at = to.data() + begin + i * width / 8;
+    if (width < 8) {
+      *at |= static_cast<std::byte>(code << i * width % 8);
+    } else {
+      std::memcpy(at, &code, width / 8);
+    }
+  }
+}
+
+/// A chain ends in what it began with: C, of an instruction whose D is of another format too.
+std::size_t accumulator_bytes(const Instruction& instruction) {
+  return static_cast<std::size_t>(format(instruction.c).storage_bytes());
+}
+/// Warps, or warpgroups, that each have an accumulator of so many chains.
+unsigned units_of(const Instruction& instruction, unsigned warps) {
+  constexpr unsigned kWarpgroup = 4;
+  return instruction.kind == InstructionKind::wgmma ? warps / kWarpgroup : warps;
 }
 
 }  // namespace
@@ -149,6 +177,50 @@ Codes replay(const ChainOperands& operands, const std::vector<Datapath>& datapat
     }
   }
   return results;
+}
+
+TimedOperands timed_operands(const ChainOperands& operands) {
+  const Instruction& in = *operands.instruction;
+  TimedOperands timed;
+  const auto append = [](std::vector<std::byte>& to, const Codes& codes) {
+    to.insert(to.end(), codes.bytes().begin(), codes.bytes().end());
+  };
+  for (const Tiles& tiles : operands.slices) {
+    if (in.kind == InstructionKind::wmma) {
+      for (std::size_t tile = 0; tile < tiles.count; ++tile) {
+        append_packed(timed.a, tiles.a, tiles.a_index(tile, 0, 0), tiles.m, tiles.k, format(in.a).storage_bits, false);
+        append_packed(timed.b, tiles.b, tiles.b_index(tile, 0, 0), tiles.k, tiles.n, format(in.b).storage_bits, true);
+      }
+    } else {
+      append(timed.a, tiles.a);
+      append(timed.b, tiles.b);
+      append(timed.e, tiles.e);
+    }
+  }
+  append(timed.c, operands.c);
+  return timed;
+}
+
+std::size_t result_bytes(const Instruction& in, unsigned warps, unsigned chains) {
+  return std::size_t{2} * units_of(in, warps) * chains * static_cast<std::size_t>(in.m * in.n) * accumulator_bytes(in);
+}
+
+std::size_t count_wrong(const Instruction& in, const std::vector<std::byte>& results, unsigned warps, unsigned chains,
+                        const Codes& expected) {
+  const std::size_t size = static_cast<std::size_t>(in.m * in.n), bytes = accumulator_bytes(in);
+  const unsigned tiles = in.kind == InstructionKind::wgmma ? 1 : kTimedTiles;
+  std::size_t wrong = 0;
+  for (unsigned unit = 0; unit < units_of(in, warps); ++unit) {
+    for (unsigned chain = 0; chain < chains; ++chain) {
+      const std::size_t from = ((2 * unit + 1) * chains + chain) * size, right = (chain * tiles + unit % tiles) * size;
+      for (std::size_t i = 0; i < size; ++i) {
+        std::uint64_t code = 0;
+        std::memcpy(&code, results.data() + (from + i) * bytes, bytes);
+        wrong += code != expected[right + i] ? 1 : 0;
+      }
+    }
+  }
+  return wrong;
 }
 
 }  // namespace tcnum::bench

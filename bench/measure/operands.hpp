@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "bench/device/timing.hpp"
 #include "tcnum/datapath.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/tiles.hpp"
@@ -36,6 +37,16 @@ ChainOperands make_chain_operands(const Instruction& instruction, Data data, std
 /// a datapath for each instruction of a step.
 Codes replay(const ChainOperands& operands, const std::vector<Datapath>& datapaths, unsigned steps, std::size_t slices,
              unsigned threads);
+
+/// As the timing kernels take them.
+TimedOperands timed_operands(const ChainOperands& operands);
+
+/// Bytes of a block's results.
+std::size_t result_bytes(const Instruction& instruction, unsigned warps, unsigned chains);
+
+/// How many accumulators among a block's results are not what `expected` says, [chain][tile][m][n].
+std::size_t count_wrong(const Instruction& instruction, const std::vector<std::byte>& results, unsigned warps,
+                        unsigned chains, const Codes& expected);
 
 /// A code uniform in −1 … 1, or of integers uniform over the codes; `random` are 64 random bits.
 std::uint64_t uniform_code(const Format& format, std::uint64_t random);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "fragments.hpp"
 #include "io/printable.hpp"
 #include "model.hpp"
 #include "peaks.hpp"

@@ -13,7 +13,6 @@
 
 #include "bench/device/timing_layout.hpp"
 #include "bench/measure/axes.hpp"
-#include "bench/measure/fragments.hpp"
 #include "bench/measure/gemm/gemm.hpp"
 #include "bench/measure/measurement.hpp"
 #include "bench/measure/model.hpp"
@@ -26,6 +25,7 @@
 #include "bench/measure/steady.hpp"
 #include "bench/measure/tensor.hpp"
 #include "fake_device.hpp"
+#include "isa/sparsity.hpp"
 #include "src/catalogue/sass.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
@@ -278,8 +278,7 @@ TEST(Operands, ReplayIsTheChainOfSteps) {
   }
 }
 
-/// A device that does what the timing kernels do, by the layouts of the PTX manual, and takes as many cycles as it is
-/// told.
+/// A device that does what the timing kernels do, and takes as many cycles as it is told.
 class FakeDevice final : public BareDevice {
  public:
   FakeDevice() { facts_ = example_document().facts; }
@@ -294,9 +293,39 @@ class FakeDevice final : public BareDevice {
   }
   std::vector<std::byte> result() override {
     const Instruction& in = *find_instruction(work_.kernel);
-    std::vector<std::byte> all = in.kind == InstructionKind::mma    ? mma(in)
-                                 : in.kind == InstructionKind::wmma ? wmma(in)
-                                                                    : wgmma(in);
+    const std::vector<Datapath> datapaths = datapaths_of(ArchId::sm_90, in);
+    const auto m = static_cast<std::size_t>(in.m), n = static_cast<std::size_t>(in.n),
+               k = static_cast<std::size_t>(in.k), products = static_cast<std::size_t>(in.products()),
+               stored = in.sparse() ? static_cast<std::size_t>(group_of(in).stored()) : 1;
+    const bool group = in.kind == InstructionKind::wgmma, packed = in.kind == InstructionKind::wmma;
+    const auto bits_of = [&](FormatId id) {
+      return static_cast<std::size_t>(packed ? format(id).storage_bits : 8 * format(id).storage_bytes());
+    };
+    const std::size_t bits = bits_of(in.a), c_bits = bits_of(in.c), tiles = group ? 1 : kTimedTiles,
+                      units = group ? work_.warps / 4 : work_.warps;
+    const auto slices =
+        static_cast<std::size_t>(!group                                 ? kTimedMmaSlices
+                                 : work_.loop == TimingLoop::completion ? 1
+                                                                        : timed_wgmma_slices(in.sparse()));
+    std::vector<std::byte> all(2 * units * work_.chains * m * n * c_bits / 8);
+    for (std::size_t at = 0; at < units * work_.chains * m * n; ++at) {
+      const std::size_t i = at % (m * n), chain = at / (m * n) % work_.chains, unit = at / (m * n) / work_.chains,
+                        tile = unit % tiles;
+      std::uint64_t d = code_at(operands_.c, ((chain * tiles + tile) * m * n + i) * c_bits, c_bits);
+      for (std::size_t s = 0; s < work_.steps; ++s) {
+        const std::size_t block = s % slices * tiles + tile;
+        std::vector<std::uint64_t> a, b;
+        for (std::size_t p = 0; p < products; ++p) {
+          const std::size_t from = (block * m + i / n) * products + p;
+          const std::size_t kk = in.sparse() ? p / stored * 2 * stored + code_at(operands_.e, from * 8, 8) : p;
+          a.push_back(code_at(operands_.a, from * bits, bits));
+          b.push_back(code_at(operands_.b,
+                              (packed ? (block * n + i % n) * k + kk : (block * k + kk) * n + i % n) * bits, bits));
+        }
+        d = step(datapaths, a, b, d);
+      }
+      std::memcpy(all.data() + (((2 * unit + 1) * work_.chains + chain) * m * n + i) * c_bits / 8, &d, c_bits / 8);
+    }
     if (spoil) all.back() ^= std::byte{1};
     return all;
   }
@@ -307,114 +336,11 @@ class FakeDevice final : public BareDevice {
   bool spoil = false;
 
  private:
-  static std::uint32_t word(const std::vector<std::byte>& from, std::size_t i) {
-    std::uint32_t w = 0;
-    std::memcpy(&w, from.data() + 4 * i, 4);
-    return w;
-  }
   /// The code that begins at that bit.
   static std::uint64_t code_at(const std::vector<std::byte>& from, std::size_t bit, std::size_t bits) {
-    const std::uint64_t mask = bits == 32 ? 0xffffffff : (std::uint64_t{1} << bits) - 1;
-    return word(from, bit / 32) >> bit % 32 & mask;
-  }
-
-  /// fp16 m16n8k16 with fp32 accumulators, from registers.
-  std::vector<std::byte> mma(const Instruction& in) {
-    const std::vector<Datapath> datapaths = datapaths_of(ArchId::sm_90, in);
-    std::vector<std::byte> all(std::size_t{work_.warps} * work_.chains * 16 * 8 * 4);
-    for (std::size_t warp = 0; warp < work_.warps; ++warp) {
-      for (std::size_t chain = 0; chain < work_.chains; ++chain) {
-        for (std::size_t lane = 0; lane < 32; ++lane) {
-          for (std::size_t i = 0; i < 4; ++i) {
-            const std::size_t tile = warp % kTimedTiles, row = lane / 4 + 8 * (i / 2), column = lane % 4 * 2 + i % 2;
-            std::uint64_t d = word(operands_.c, ((chain * kTimedTiles + tile) * 4 + i) * 32 + lane);
-            for (std::size_t s = 0; s < work_.steps; ++s) {
-              const std::size_t block = s % kTimedMmaSlices * kTimedTiles + tile;
-              std::vector<std::uint64_t> a(16), b(16);
-              for (std::size_t k = 0; k < 16; ++k) {
-                const std::size_t a_register = row / 8 + k / 8 * 2, b_register = k / 8;
-                a[k] =
-                    word(operands_.a, (block * 4 + a_register) * 32 + row % 8 * 4 + k % 8 / 2) >> k % 2 * 16 & 0xffff;
-                b[k] = word(operands_.b, (block * 2 + b_register) * 32 + column * 4 + k % 8 / 2) >> k % 2 * 16 & 0xffff;
-              }
-              d = step(datapaths, a, b, d);
-            }
-            store(all, ((warp * work_.chains + chain) * 4 + i) * 32 + lane, d);
-          }
-        }
-      }
-    }
-    return all;
-  }
-
-  /// Operands and results of up to 32 bits, in matrices.
-  std::vector<std::byte> wmma(const Instruction& in) {
-    const std::vector<Datapath> datapaths = datapaths_of(ArchId::sm_90, in);
-    const auto m = static_cast<std::size_t>(in.m), n = static_cast<std::size_t>(in.n),
-               k = static_cast<std::size_t>(in.k);
-    const auto bits = static_cast<std::size_t>(format(in.a).storage_bits),
-               c_bits = static_cast<std::size_t>(format(in.c).storage_bits);
-    std::vector<std::byte> all(std::size_t{work_.warps} * work_.chains * m * n * c_bits / 8 * 2);
-    for (std::size_t warp = 0; warp < work_.warps; ++warp) {
-      for (std::size_t chain = 0; chain < work_.chains; ++chain) {
-        for (std::size_t i = 0; i < m * n; ++i) {
-          const std::size_t tile = warp % kTimedTiles;
-          std::uint64_t d = code_at(operands_.c, ((chain * kTimedTiles + tile) * m * n + i) * c_bits, c_bits);
-          for (std::size_t s = 0; s < work_.steps; ++s) {
-            const std::size_t block = s % kTimedMmaSlices * kTimedTiles + tile;
-            std::vector<std::uint64_t> a, b;
-            for (std::size_t kk = 0; kk < k; ++kk) {
-              a.push_back(code_at(operands_.a, ((block * m + i / n) * k + kk) * bits, bits));
-              b.push_back(code_at(operands_.b, ((block * n + i % n) * k + kk) * bits, bits));
-            }
-            d = step(datapaths, a, b, d);
-          }
-          std::memcpy(all.data() + (((2 * warp + 1) * work_.chains + chain) * m * n + i) * c_bits / 8, &d, c_bits / 8);
-        }
-      }
-    }
-    return all;
-  }
-
-  /// Operands of up to 32 bits, sparse ones of 16, with 32-bit accumulators, from shared memory or registers.
-  std::vector<std::byte> wgmma(const Instruction& in) {
-    const std::vector<Datapath> datapaths = datapaths_of(ArchId::sm_90, in);
-    const auto n = static_cast<std::size_t>(in.n), bits = static_cast<std::size_t>(format(in.a).storage_bits),
-               products = static_cast<std::size_t>(in.products()), per = 32 / bits;
-    std::vector<std::byte> all(std::size_t{work_.warps} / 4 * 64 * n * 4);
-    const auto shared = [&](std::size_t row, std::size_t place) {
-      const std::size_t bit = place * bits, at = row * 128 + bit / 8;
-      return code_at(operands_.shared, (at ^ (at >> 7 & 7) << 4) * 8 + bit % 8, bits);
-    };
-    const std::size_t slices = work_.loop == TimingLoop::completion ? 1 : in.sparse() ? 2 : 4;
-    for (std::size_t row = 0; row < 64; ++row) {
-      const std::size_t first_thread = row / 16 * 32 + row % 8 * 4, half = row % 16 / 8;
-      for (std::size_t column = 0; column < n; ++column) {
-        std::uint64_t d = 0;
-        for (std::size_t s = 0; s < work_.steps; ++s) {
-          const std::size_t slice = s % slices;
-          std::vector<std::uint64_t> a, b;
-          for (std::size_t i = 0; i < products; ++i) {
-            const std::size_t thread = first_thread + i % (4 * per) / per, reg = half + i / (4 * per) * 2;
-            a.push_back(work_.a_in_registers
-                            ? code_at(operands_.a, ((slice * 4 + reg) * 128 + thread) * 32 + i % per * bits, bits)
-                            : shared(row, slice * products + i));
-            std::size_t k = i;
-            if (in.sparse()) {  // threads 0 and 1 of four have groups 0 … 3 and 4 … 7 of a row, then of that 8 below
-              const std::size_t group = i / 2;
-              const std::uint32_t metadata = word(operands_.e, slice * 128 + first_thread + group / 4);
-              k = group * 4 + (metadata >> (half * 16 + group % 4 * 4 + i % 2 * 2) & 3);
-            }
-            b.push_back(shared(64 + column, slice * static_cast<std::size_t>(in.k) + k));
-          }
-          d = step(datapaths, a, b, d);
-        }
-        const std::size_t thread = row / 16 * 32 + row % 8 * 4 + column % 8 / 2,
-                          i = column / 8 * 4 + row % 16 / 8 * 2 + column % 2;
-        for (std::size_t group = 0; group < work_.warps / 4; ++group) store(all, (group * n / 2 + i) * 128 + thread, d);
-      }
-    }
-    return all;
+    std::uint64_t code = 0;
+    std::memcpy(&code, from.data() + bit / 8, (bits + 7) / 8);
+    return bits < 8 ? code >> bit % 8 & ((std::uint64_t{1} << bits) - 1) : code;
   }
 
   /// Long chains are of zeros.
@@ -424,60 +350,37 @@ class FakeDevice final : public BareDevice {
     for (const Datapath& datapath : datapaths) d = emulate_exact(datapath, a, b, d);
     return d;
   }
-  static void store(std::vector<std::byte>& to, std::size_t word, std::uint64_t code) {
-    std::memcpy(to.data() + 4 * word, &code, 4);
-  }
-
   TimedOperands operands_;
   TimedWork work_;
 };
 
-/// Random operands through the layouts of registers and shared memory, a few steps, and back.
-TEST(Fragments, AreThoseOfTheInstructions) {
+/// Random operands of a few steps, given to kernels and taken back.
+TEST(TimedOperands, AreThoseOfTheInstructions) {
   struct Case {
     const char* name;
     unsigned warps, chains;
-    bool a_in_registers;
   };
-  for (const Case& c :
-       {Case{"mma.m16n8k16.f32.f16.f16.f32", 3, 2, true}, Case{"wgmma.m64n16k16.f32.f16.f16", 8, 1, false},
-        Case{"wgmma.m64n16k16.f32.f16.f16", 4, 1, true}, Case{"wgmma.sp.m64n16k32.f32.f16.f16", 4, 1, false},
-        Case{"wgmma.sp.m64n16k32.f32.f16.f16", 4, 1, true}, Case{"wgmma.m64n8k32.s32.s8.s8", 4, 1, false},
-        Case{"wgmma.m64n8k32.s32.u8.s8", 4, 1, true}, Case{"wgmma.m64n8k256.s32.b1.b1.and.popc", 4, 1, false},
-        Case{"wgmma.m64n8k256.s32.b1.b1.and.popc", 4, 1, true}, Case{"wmma.m16n16k16.f32.f16.f16.f32", 3, 2, true},
-        Case{"wmma.m8n32k16.f32.f16.f16.f16", 3, 2, true}, Case{"wmma.m32n8k16.f16.f16.f16.f32", 2, 1, true},
-        Case{"wmma.m16n16k8.f32.tf32.tf32.f32", 1, 3, true}, Case{"wmma.m8n8k32.s32.s4.s4.s32", 3, 2, true}}) {
+  for (const Case& c : {Case{"mma.m16n8k16.f32.f16.f16.f32", 3, 2}, Case{"mma.sp.m16n8k32.f16.f16.f16.f16", 2, 1},
+                        Case{"mma.m8n8k4.f64.f64.f64.f64", 1, 2}, Case{"wgmma.m64n16k16.f32.f16.f16", 8, 1},
+                        Case{"wgmma.sp.m64n16k32.f32.f16.f16", 4, 1}, Case{"wgmma.m64n8k256.s32.b1.b1.and.popc", 4, 1},
+                        Case{"wmma.m16n16k16.f32.f16.f16.f32", 3, 2}, Case{"wmma.m8n32k16.f32.f16.f16.f16", 3, 2},
+                        Case{"wmma.m32n8k16.f16.f16.f16.f32", 2, 1}, Case{"wmma.m8n8k32.s32.s4.s4.s32", 3, 2}}) {
     SCOPED_TRACE(c.name);
     const Instruction& in = *find_instruction(c.name);
     const ChainOperands operands = make_chain_operands(in, Data::random, 9);
+    for (const Tiles& tiles : operands.slices) {
+      EXPECT_TRUE(!in.sparse() || first_illegal_group(in, tiles.e) == tiles.e.size());
+    }
     constexpr unsigned kFewSteps = 5;
     const Codes expected = replay(operands, datapaths_of(ArchId::sm_90, in), kFewSteps, operands.slices.size(), 2);
     FakeDevice device;
     device.load(timed_operands(operands));
-    device.run({c.name, TimingLoop::back_to_back, c.a_in_registers, c.warps, c.chains, kFewSteps, 1, 0}, 1);
+    device.run({c.name, TimingLoop::back_to_back, true, c.warps, c.chains, kFewSteps, 1, 0}, 1);
     const std::vector<std::byte> results = device.result();
     EXPECT_EQ(results.size(), result_bytes(in, c.warps, c.chains));
     EXPECT_EQ(count_wrong(in, results, c.warps, c.chains, expected), 0u);
     device.spoil = true;
     EXPECT_EQ(count_wrong(in, device.result(), c.warps, c.chains, expected), 1u);
-  }
-}
-
-/// Every instruction's operands have a layout, of the size that its kernel reads.
-TEST(Fragments, OfEveryTimedInstructionOfHopper) {
-  for (const Instruction* in : instructions_of(ArchId::sm_90)) {
-    if (!is_timed(*in)) continue;
-    const ChainOperands operands = make_chain_operands(*in, Data::random, 1);
-    const TimedOperands timed = timed_operands(operands);
-    const auto a_bits = static_cast<std::size_t>(in->m * in->products() * format(in->a).storage_bits);
-    EXPECT_EQ(timed.a.size(), operands.slices.size() * operands.tiles * a_bits / 8) << in->name();
-    const std::size_t threads = in->kind == InstructionKind::wgmma ? 128 : 32;
-    EXPECT_EQ(timed.e.size(), in->sparse() ? operands.slices.size() * operands.tiles * threads * 4u : 0u) << in->name();
-    for (const Tiles& tiles : operands.slices) {
-      if (in->sparse()) {
-        EXPECT_EQ(first_illegal_group(*in, tiles.e), tiles.e.size()) << in->name();
-      }
-    }
   }
 }
 

@@ -9,7 +9,6 @@
 
 #include "bench/device/timing_layout.hpp"
 #include "bench/measure/dpx.hpp"
-#include "bench/measure/dpx_functions.hpp"
 #include "bench/measure/lane_sweep.hpp"
 #include "bench/measure/report/published.hpp"
 #include "fake_device.hpp"
@@ -54,8 +53,8 @@ DpxResult by_name(const std::string& name, std::uint32_t a, std::uint32_t b, std
 }
 
 const DpxFunction& function(const std::string& name) {
-  const auto found = std::ranges::find(dpx_functions(), name, &DpxFunction::name);
-  if (found == dpx_functions().end()) throw std::logic_error(name);
+  const auto found = std::ranges::find(kDpxFunctions, name, &DpxFunction::name);
+  if (found == kDpxFunctions.end()) throw std::logic_error(name);
   return *found;
 }
 std::uint32_t value(const std::string& name, std::uint32_t a, std::uint32_t b, std::uint32_t c = 0) {
@@ -82,8 +81,8 @@ TEST(Dpx, AtTheEdges) {
 
 TEST(Dpx, IsAsItsNameSays) {
   const DpxOperands operands = dpx_check_operands(1);
-  ASSERT_EQ(dpx_functions().size(), 36u);
-  for (const DpxFunction& f : dpx_functions()) {
+  ASSERT_EQ(kDpxFunctions.size(), 36u);
+  for (const DpxFunction& f : kDpxFunctions) {
     for (std::size_t i = 0; i < operands.a.size(); ++i) {
       ASSERT_EQ(evaluate(f, operands.a[i], operands.b[i], operands.c[i]),
                 by_name(std::string(f.name), operands.a[i], operands.b[i], operands.c[i]))
@@ -198,7 +197,7 @@ TEST(DpxMeasurement, WrongResultsAreErrors) {
 /// A chain that adds is not where it was a step before: its end tells how many there were.
 TEST(DpxMeasurement, SumsNeverComeToRest) {
   FakeDevice device;
-  for (const DpxFunction& f : dpx_functions()) {
+  for (const DpxFunction& f : kDpxFunctions) {
     if (f.form != DpxForm::sum) continue;
     measure(device, {std::string(f.name)});
     TimedWork work{"dpx." + std::string(f.name), TimingLoop::back_to_back, true, 1, 1, kLaneSteps, 1, 128};
