@@ -20,11 +20,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <mutex>
 
-#include "fragment.hpp"
+#include "sparsity.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum {
@@ -511,101 +512,6 @@ static_assert(std::ranges::all_of(kInstructions, [](const Instruction& row) {
   return row.c == row.d || (row.a == fp16 && (row.kind == kWmma || row.is_volta()));
 }));
 
-/// Whether `count` elements, given one by one to `visit`, hit each place of a rows × columns matrix exactly once.
-template <int kLargest>
-struct Cover {
-  int rows, columns;
-  std::array<bool, kLargest> hit{};
-  bool once = true;
-  int count = 0;
-
-  constexpr void visit(Element e) {
-    const bool inside = 0 <= e.row && e.row < rows && 0 <= e.column && e.column < columns;
-    if (!inside || hit[static_cast<std::size_t>(e.row * columns + e.column)]) {
-      once = false;
-      return;
-    }
-    hit[static_cast<std::size_t>(e.row * columns + e.column)] = true;
-    ++count;
-  }
-  constexpr bool complete() const { return once && count == rows * columns; }
-};
-
-constexpr bool fragments_are_bijective(const Instruction& row) {
-  const MmaGeometry g = geometry_of(row);
-  Cover<16 * 256> a{row.m, g.a_columns()}, b{row.k, row.n}, c{row.m, row.n};
-  for (int lane = 0; lane < 32; ++lane) {
-    for (int e = 0; e < g.register_elements; ++e) {
-      for (int r = 0; r < g.a_registers(); ++r) a.visit(g.a(lane, r, e));
-      for (int r = 0; r < g.b_registers(); ++r) b.visit(g.b(lane, r, e));
-    }
-    for (int i = 0; i < g.accumulators(); ++i) c.visit(g.c(lane, i));
-  }
-  return a.complete() && b.complete() && c.complete();
-}
-
-/// For each selector, the lanes that have metadata have that of all groups of all rows, once.
-constexpr bool metadata_is_bijective(const Instruction& row) {
-  const MmaGeometry g = geometry_of(row);
-  for (int selector = 0; selector < g.selectors(); ++selector) {
-    Cover<16 * 256> groups{row.m, row.k / group_of(row).size};
-    for (int lane = 0; lane < 32; ++lane) {
-      for (int i = 0; g.has_metadata(lane, selector) && i < MmaGeometry::kMetadataGroups; ++i) {
-        groups.visit(g.metadata(lane, i));
-      }
-    }
-    if (!groups.complete()) return false;
-  }
-  return true;
-}
-/// Rows that differ only in what their operands and results mean have the same layouts: one stands for all.
-constexpr bool first_of_its_layout(const Instruction& row) {
-  const auto layout = [](const Instruction& x) {
-    const MmaGeometry g = geometry_of(x);
-    return std::array{g.m, g.n, g.k, g.register_elements, g.sparse ? 1 : 0};
-  };
-  return &row == &*std::ranges::find(kInstructions, layout(row), layout);
-}
-constexpr std::size_t kMmas = count_rows([](const auto& visit) { each_mma(visit); });  // the first rows
-static_assert(std::ranges::all_of(std::span(kInstructions).first(kMmas), [](const Instruction& row) {
-  return row.is_volta() || !first_of_its_layout(row) ||
-         (fragments_are_bijective(row) && (!row.sparse() || metadata_is_bijective(row)));
-}));
-
-/// For each quad pair.
-constexpr bool volta_fragments_are_bijective() {
-  for (int quad_pair = 0; quad_pair < VoltaFragments::kQuadPairs; ++quad_pair) {
-    for (const bool columns : {false, true}) {
-      Cover<8 * 8> a{8, 4}, b{4, 8}, c16{8, 8}, c32{8, 8};
-      for (int lane = 0; lane < 32; ++lane) {
-        if (VoltaFragments::quad_pair(lane) != quad_pair) continue;
-        for (int i = 0; i < VoltaFragments::kOperands; ++i) {
-          a.visit(VoltaFragments::a(lane, i, columns));
-          b.visit(VoltaFragments::b(lane, i, columns));
-        }
-        for (int i = 0; i < VoltaFragments::kAccumulators; ++i) {
-          c16.visit(VoltaFragments::c(lane, i, 16));
-          c32.visit(VoltaFragments::c(lane, i, 32));
-        }
-      }
-      if (!a.complete() || !b.complete() || !c16.complete() || !c32.complete()) return false;
-    }
-  }
-  return true;
-}
-static_assert(volta_fragments_are_bijective());
-
-/// The accumulators of a narrower wgmma are the first ones of a wider: two widths stand for all.
-constexpr bool wgmma_accumulators_are_bijective(int n) {
-  Cover<64 * kWgmmaLargestN> c{64, n};
-  for (int thread = 0; thread < 128; ++thread) {
-    for (int i = 0; i < n / 2; ++i) c.visit(wgmma_accumulator(thread, i));
-  }
-  return c.complete();
-}
-static_assert(wgmma_accumulators_are_bijective(kWgmmaSmallestN));
-static_assert(wgmma_accumulators_are_bijective(kWgmmaLargestN));
-
 /// Blocks of a scale are whole, and there are scales for all.
 static_assert(std::ranges::all_of(kInstructions, [](const Instruction& row) {
   return !row.scaled() || (row.k % row.scales.block_k == 0 && row.products() % row.products_per_scale() == 0);
@@ -614,30 +520,6 @@ static_assert(std::ranges::all_of(kInstructions, [](const Instruction& row) {
 static_assert(std::ranges::all_of(kInstructions, [](const Instruction& row) {
   return row.kind != kTcgen05 || tcgen05_has_shape(row, row.m, row.n);
 }));
-
-/// All that a name says, as one number.
-constexpr uint128 name_key(const Instruction& row) {
-  uint128 key = 0;
-  const auto append = [&key](auto value, int bits) { key = key << bits | static_cast<std::uint64_t>(value); };
-  append(row.kind, 3);
-  append(row.scales.kind, 3);
-  append(row.scales.format, 5);
-  append(row.scales.block_k, 8);
-  append(row.blocks, 5);
-  append(row.weight_stationary, 1);
-  for (const int size : {row.m, row.n, row.k}) append(size, 10);
-  for (const FormatId f : {row.d, row.a, row.b, row.c}) append(f, 5);
-  append(row.modifier, 3);
-  append(row.sparsity, 2);
-  return key;
-}
-constexpr bool names_are_unique() {
-  std::array<uint128, kInstructions.size()> keys{};
-  std::ranges::transform(kInstructions, keys.begin(), name_key);
-  std::ranges::sort(keys);
-  return std::ranges::adjacent_find(keys) == keys.end();
-}
-static_assert(names_are_unique());
 
 /// "m16n8k16".
 std::string shape(const Instruction& row) {
@@ -927,22 +809,10 @@ namespace {
 struct Shape {
   int m = 0, n = 0;
 };
-std::optional<Shape> shape_in(std::string_view text) {
-  for (std::size_t at = text.find(".m"); at != std::string_view::npos; at = text.find(".m", at + 1)) {
-    std::string_view rest = text.substr(at + 2);
-    const auto number = [&rest]() -> std::optional<int> {
-      int value = 0, digits = 0;
-      while (!rest.empty() && '0' <= rest.front() && rest.front() <= '9' && digits < 4) {
-        value = 10 * value + (rest.front() - '0');
-        rest.remove_prefix(1);
-        ++digits;
-      }
-      return digits == 0 ? std::nullopt : std::optional(value);
-    };
-    const auto m = number();
-    if (!m || !rest.starts_with('n')) continue;
-    rest.remove_prefix(1);
-    if (const auto n = number(); n && rest.starts_with('k')) return Shape{*m, *n};
+std::optional<Shape> shape_in(const std::string& text) {
+  Shape shape;
+  for (std::size_t at = text.find(".m"); at != text.npos; at = text.find(".m", at + 1)) {
+    if (std::sscanf(text.c_str() + at, ".m%4dn%4dk", &shape.m, &shape.n) == 2) return shape;
   }
   return std::nullopt;
 }
@@ -951,7 +821,7 @@ std::optional<Shape> shape_in(std::string_view text) {
 const Instruction* find_other_shape(std::string_view text) {
   static std::mutex mutex;
   static std::map<std::string, Instruction, std::less<>> made;
-  const auto shape = shape_in(text);
+  const auto shape = shape_in(std::string(text));
   if (!shape) return nullptr;
   const std::scoped_lock lock(mutex);
   if (const auto found = made.find(text); found != made.end()) return &found->second;
@@ -970,12 +840,9 @@ const Instruction& row_of(const Instruction& instruction) {
   if (instruction.kind != kTcgen05) return instruction;
   const auto without_shape = [](Instruction x) {
     x.m = x.n = 0;
-    return name_key(x);
+    return x.name();
   };
-  return *std::ranges::find_if(kInstructions,
-                               [key = without_shape(instruction), &without_shape](const Instruction& row) {
-                                 return row.kind == kTcgen05 && without_shape(row) == key;
-                               });
+  return *std::ranges::find(kInstructions, without_shape(instruction), without_shape);
 }
 
 const Instruction* find_instruction(std::string_view text) {

@@ -75,6 +75,7 @@ TEST(Instructions, AreFoundByNameAndByPtxSpelling) {
                            "wmma.m16n16k16.f32.f16.f16"}) {
     EXPECT_EQ(find_instruction(none), nullptr) << none;
   }
+  for (const Instruction& row : instructions()) EXPECT_EQ(find_instruction(row.name()), &row);
 }
 
 TEST(Instructions, WithBlockScalesOrNarrowOperandsAreFoundByEachSpelling) {
@@ -375,6 +376,64 @@ TEST(Sparsity, PositionsAndPatternsAreEachOthersInverse) {
                                         {16, {2, 2}}}) {
     const SparseGroup group = sparse_group(bits);
     EXPECT_FALSE(group.legal(group.pattern_of(positions.data()), false)) << testing::PrintToString(positions);
+  }
+}
+
+/// Whether each place of a rows × columns matrix is there once.
+bool covers(std::vector<Element> places, int rows, int columns) {
+  const auto number = [columns](Element e) {
+    return 0 <= e.column && e.column < columns ? e.row * columns + e.column : -1;
+  };
+  std::ranges::sort(places, {}, number);
+  bool once = std::ssize(places) == rows * columns;
+  for (int i = 0; once && i < rows * columns; ++i) once = number(places[static_cast<std::size_t>(i)]) == i;
+  return once;
+}
+
+TEST(Fragments, EachElementHasOnePlace) {
+  for (const Instruction& row : instructions()) {
+    if (row.kind != InstructionKind::mma || row.is_volta()) continue;
+    const MmaGeometry g = geometry_of(row);
+    std::vector<Element> a, b, c;
+    std::map<int, std::vector<Element>> metadata;
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int e = 0; e < g.register_elements; ++e) {
+        for (int r = 0; r < g.a_registers(); ++r) a.push_back(g.a(lane, r, e));
+        for (int r = 0; r < g.b_registers(); ++r) b.push_back(g.b(lane, r, e));
+      }
+      for (int i = 0; i < g.accumulators(); ++i) c.push_back(g.c(lane, i));
+      for (int selector = 0; row.sparse() && selector < g.selectors(); ++selector) {
+        for (int i = 0; g.has_metadata(lane, selector) && i < MmaGeometry::kMetadataGroups; ++i)
+          metadata[selector].push_back(g.metadata(lane, i));
+      }
+    }
+    EXPECT_TRUE(covers(a, row.m, g.a_columns()) && covers(b, row.k, row.n) && covers(c, row.m, row.n)) << row.name();
+    for (const auto& [selector, groups] : metadata)
+      EXPECT_TRUE(covers(groups, row.m, row.k / group_of(row).size)) << row.name() << ", selector " << selector;
+  }
+  for (int quad_pair = 0; quad_pair < VoltaFragments::kQuadPairs; ++quad_pair) {
+    for (const bool columns : {false, true}) {
+      std::vector<Element> a, b, c16, c32;
+      for (int lane = 0; lane < 32; ++lane) {
+        if (VoltaFragments::quad_pair(lane) != quad_pair) continue;
+        for (int i = 0; i < VoltaFragments::kOperands; ++i) {
+          a.push_back(VoltaFragments::a(lane, i, columns));
+          b.push_back(VoltaFragments::b(lane, i, columns));
+        }
+        for (int i = 0; i < VoltaFragments::kAccumulators; ++i) {
+          c16.push_back(VoltaFragments::c(lane, i, 16));
+          c32.push_back(VoltaFragments::c(lane, i, 32));
+        }
+      }
+      EXPECT_TRUE(covers(a, 8, 4) && covers(b, 4, 8) && covers(c16, 8, 8) && covers(c32, 8, 8)) << quad_pair;
+    }
+  }
+  for (const int n : {8, 256}) {
+    std::vector<Element> c;
+    for (int thread = 0; thread < 128; ++thread) {
+      for (int i = 0; i < n / 2; ++i) c.push_back(wgmma_accumulator(thread, i));
+    }
+    EXPECT_TRUE(covers(c, 64, n)) << n;
   }
 }
 
