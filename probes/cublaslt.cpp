@@ -46,10 +46,13 @@ struct Library {
   }
 
   template <class Function>
-  Function find(const char* name) const {
-    return handle == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(handle, name));
+  Function find(const char* name) {
+    void* const found = handle == nullptr ? nullptr : dlsym(handle, name);
+    is_whole = is_whole && found != nullptr;
+    return reinterpret_cast<Function>(found);
   }
   void* handle;
+  bool is_whole = true;  ///< has all of these
   TCNUM_CUBLASLT(cublasLtCreate);
   TCNUM_CUBLASLT(cublasLtDestroy);
   TCNUM_CUBLASLT(cublasLtGetVersion);
@@ -65,13 +68,6 @@ struct Library {
   TCNUM_CUBLASLT(cublasLtMatmulAlgoConfigGetAttribute);
   TCNUM_CUBLASLT(cublasLtMatmul);
 #undef TCNUM_CUBLASLT
-  bool is_whole() const {
-    return cublasLtCreate && cublasLtDestroy && cublasLtGetVersion && cublasLtMatmulDescCreate &&
-           cublasLtMatmulDescDestroy && cublasLtMatmulDescSetAttribute && cublasLtMatrixLayoutCreate &&
-           cublasLtMatrixLayoutDestroy && cublasLtMatmulPreferenceCreate && cublasLtMatmulPreferenceDestroy &&
-           cublasLtMatmulPreferenceSetAttribute && cublasLtMatmulAlgoGetHeuristic &&
-           cublasLtMatmulAlgoConfigGetAttribute && cublasLtMatmul;
-  }
 };
 
 void require(cublasStatus_t status, std::string_view call) {
@@ -207,32 +203,19 @@ class Description {
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 
-/// A number of whatever type alpha and beta have.
-class Factor {
- public:
-  Factor(const LibraryProduct& product, double value)
-      : double_(value), float_(static_cast<float>(value)), integer_(static_cast<std::int32_t>(value)) {
-    switch (compute_of(product).second) {
-      case CUDA_R_64F:
-        at_ = &double_;
-        break;
-      case CUDA_R_32I:
-        at_ = &integer_;
-        break;
-      default:
-        at_ = &float_;
-    }
-  }
-  Factor(const Factor&) = delete;
-  Factor& operator=(const Factor&) = delete;
-  const void* get() const { return at_; }
-
- private:
-  double double_;
-  float float_;
-  std::int32_t integer_;
-  const void* at_;
-};
+/// A number in the type that alpha and beta have.
+std::array<std::byte, sizeof(double)> factor_of(const LibraryProduct& product, double value) {
+  std::array<std::byte, sizeof(double)> factor{};
+  const auto set = [&](auto number) { std::memcpy(factor.data(), &number, sizeof(number)); };
+  const cudaDataType_t type = compute_of(product).second;
+  if (type == CUDA_R_64F)
+    set(value);
+  else if (type == CUDA_R_32I)
+    set(static_cast<std::int32_t>(value));
+  else
+    set(static_cast<float>(value));
+  return factor;
+}
 
 /// One algorithm, called with matrices on the device.
 class Call final : public LibraryLaunch {
@@ -242,15 +225,15 @@ class Call final : public LibraryLaunch {
       : library_(library),
         handle_(handle),
         workspace_(workspace),
-        alpha_(product, terms.alpha),
-        beta_(product, terms.beta),
+        alpha_(factor_of(product, terms.alpha)),
+        beta_(factor_of(product, terms.beta)),
         description_(library, product, bias) {
     std::memcpy(algorithm_.data, algorithm.data.data(), sizeof(algorithm_.data));
   }
 
   cublasStatus_t operator()(const void* a, const void* b, const void* c, void* d) {
-    return library_.cublasLtMatmul(handle_, description_.operation, alpha_.get(), a, description_.a, b, description_.b,
-                                   beta_.get(), c, description_.c, d, description_.d, &algorithm_, workspace_,
+    return library_.cublasLtMatmul(handle_, description_.operation, alpha_.data(), a, description_.a, b, description_.b,
+                                   beta_.data(), c, description_.c, d, description_.d, &algorithm_, workspace_,
                                    kWorkspaceBytes, nullptr);
   }
   void enqueue(const void* a, const void* b, void* d) override { require((*this)(a, b, d, d), "cublasLtMatmul"); }
@@ -259,7 +242,7 @@ class Call final : public LibraryLaunch {
   const Library& library_;
   cublasLtHandle_t handle_;
   void* workspace_;
-  Factor alpha_, beta_;
+  alignas(double) std::array<std::byte, sizeof(double)> alpha_, beta_;
   Description description_;
   cublasLtMatmulAlgo_t algorithm_{};
 };
@@ -269,7 +252,7 @@ class LoadedCublasLt final : public CublasLt {
   LoadedCublasLt() {
     const GpuInfo gpu = gpu_info();
     if (!gpu.present) throw UnavailableError("cublaslt: " + gpu.why_not);
-    if (!library_.is_whole())
+    if (!library_.is_whole)
       throw UnavailableError("cublaslt: libcublasLt.so." TCNUM_CUBLASLT_MAJOR " is not there, or lacks functions");
     require(library_.cublasLtCreate(&handle_), "cublasLtCreate");
     workspace_.reserve(kWorkspaceBytes);
