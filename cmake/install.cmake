@@ -11,26 +11,13 @@ if(TCNUM_SHARED)
 endif()
 list(TRANSFORM exported_parts PREPEND tcnum_ OUTPUT_VARIABLE exported_targets)
 
-# What shells read is what the program says of its own command line.
-set(texts "")
-if(NOT CMAKE_CROSSCOMPILING)
-  set(folder ${PROJECT_BINARY_DIR}/texts)
-  set(texts ${folder}/tcnum ${folder}/_tcnum ${folder}/tcnum.fish)
-  add_custom_command(OUTPUT ${texts}
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
-    COMMAND tcnum --completion bash > ${folder}/tcnum
-    COMMAND tcnum --completion zsh > ${folder}/_tcnum
-    COMMAND tcnum --completion fish > ${folder}/tcnum.fish
-    DEPENDS tcnum tcnum-bench COMMENT "Describing the command line to shells")
-endif()
-
 # Everything that is built and installed. `cmake --install` refuses before it writes if a file of it is missing.
-add_custom_target(tcnum_installation ALL DEPENDS ${texts})
+add_custom_target(tcnum_installation ALL)
 add_dependencies(tcnum_installation ${exported_targets} tcnum tcnum-bench)
 if(TARGET quick_tests)
   add_dependencies(quick_tests tcnum_installation) # the test `install` is one of them
 endif()
-set(built ${texts})
+set(built "")
 foreach(target ${exported_targets} tcnum tcnum-bench)
   list(APPEND built $<TARGET_FILE:${target}>)
 endforeach()
@@ -64,12 +51,6 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/vectors/ DESTINATION ${TCNUM_VECTORS_INS
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/schemas DESTINATION share/tcnum FILES_MATCHING PATTERN "*.json")
 install(FILES ${PROJECT_SOURCE_DIR}/CITATION.cff ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-
-if(texts)
-  install(FILES ${folder}/tcnum DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-  install(FILES ${folder}/_tcnum DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-  install(FILES ${folder}/tcnum.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-endif()
 
 install(EXPORT tcnumTargets NAMESPACE tcnum:: DESTINATION ${TCNUM_PACKAGE_DIR})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tcnumConfig.cmake.in ${PROJECT_BINARY_DIR}/tcnumConfig.cmake

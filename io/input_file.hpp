@@ -1,4 +1,4 @@
-// Files that are read. All are a stranger's.
+// What is read at any place: files, all of which are a stranger's, and what a program wrote.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,36 @@
 #include <string>
 #include <string_view>
 
-#include "byte_source.hpp"
-
 namespace tcnum {
+
+// --- What is read at any place: a file, or what a program wrote.
+
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+
+  /// What messages about it begin with.
+  virtual const std::string& path() const = 0;
+  virtual std::uint64_t size() const = 0;
+  /// Fills `bytes` from that offset on; all must be there.
+  virtual void read(std::uint64_t offset, std::span<std::byte> bytes) const = 0;
+};
+
+/// Bytes in memory, which must outlive it.
+class MemorySource final : public ByteSource {
+ public:
+  MemorySource(std::string name, std::span<const std::byte> bytes);
+
+  const std::string& path() const override { return name_; }
+  std::uint64_t size() const override { return bytes_.size(); }
+  void read(std::uint64_t offset, std::span<std::byte> bytes) const override;
+
+ private:
+  std::string name_;
+  std::span<const std::byte> bytes_;
+};
+
+// --- Files that are read. All are a stranger's.
 
 /// A regular file, open for reading. Nothing else will do: a pipe may have nothing to say, and a device no end.
 class InputFile final : public ByteSource {

@@ -8,7 +8,6 @@
 #include <fstream>
 #include <limits>
 #include <optional>
-#include <string>
 
 namespace tcnum {
 namespace {

@@ -3,9 +3,7 @@
 
 #include <cstdint>
 #include <new>
-#include <stdexcept>
 #include <string>
-#include <string_view>
 
 #include "tcnum/error.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "src/commands/command_line.hpp"
+#include "src/commands/program.hpp"
 
 namespace tcnum {
 

@@ -10,7 +10,7 @@
 #include "bench.hpp"
 #include "bench/measure/measurement.hpp"
 #include "bench/measure/run_records.hpp"
-#include "src/commands/failure.hpp"
+#include "src/commands/output.hpp"
 
 namespace tcnum {
 

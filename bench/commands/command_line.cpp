@@ -5,8 +5,8 @@
 
 #include "bench.hpp"
 #include "product_shapes.hpp"
-#include "src/commands/bench_program.hpp"
 #include "src/commands/options.hpp"
+#include "src/commands/program.hpp"
 
 namespace tcnum {
 namespace {

@@ -11,7 +11,6 @@
 #include "bench/measure/report/plot.hpp"
 #include "device_records.hpp"
 #include "product_shapes.hpp"
-#include "src/commands/failure.hpp"
 #include "src/commands/names.hpp"
 #include "src/commands/output.hpp"
 #include "src/report/layout.hpp"

@@ -7,9 +7,8 @@
 #include <iterator>
 
 #include "io/input_file.hpp"
-#include "io/lines.hpp"
+#include "io/program.hpp"
 #include "src/commands/names.hpp"
-#include "src/commands/numbers.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum {
@@ -43,7 +42,7 @@ std::vector<ShapeRow> read_shapes(const std::string& path, bool may_say_formats)
       return;
     }
     if (row.empty()) return;
-    const std::vector<std::string> parts = split_at_commas(row);
+    const std::vector<std::string> parts = split(row);
     const std::size_t columns = with_formats ? 4 : 3;
     if (parts.size() != columns) {
       throw InputError(fmt::format("{}: {} values; expected {}, as the heading has", where, parts.size(), columns));

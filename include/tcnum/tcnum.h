@@ -91,8 +91,6 @@ TCNUM_API tcnum_status tcnum_format_define(const char* name, int exponent_bits, 
  * zero becomes the smallest number of a format without zero, ue8m0. */
 TCNUM_API tcnum_status tcnum_encode(const double* numbers, size_t count, const char* format, const char* rounding,
                                     const char* overflow, void* codes, size_t bytes);
-TCNUM_API tcnum_status tcnum_encode_floats(const float* numbers, size_t count, const char* format, const char* rounding,
-                                           const char* overflow, void* codes, size_t bytes);
 /* The same of integers: int64_t, or with `are_unsigned` other than 0 uint64_t. */
 TCNUM_API tcnum_status tcnum_encode_integers(const void* numbers, int are_unsigned, size_t count, const char* format,
                                              const char* rounding, const char* overflow, void* codes, size_t bytes);

@@ -1,10 +1,10 @@
 #include "arguments.hpp"
 
 #include <cstdlib>
-#include <cstring>
-#include <new>
+#include <exception>
 #include <nlohmann/json.hpp>
 
+#include "io/memory.hpp"
 #include "io/printable.hpp"
 #include "src/catalogue/names.hpp"
 
@@ -88,4 +88,62 @@ MatrixView view_of(const tcnum_view* given, std::string_view argument) {
   }
 }
 
+// --- Statuses
+
+namespace {
+
+/// The message of this thread. An array, so that no memory is needed to say that there is none. Messages of InputError
+/// are shorter.
+constinit thread_local std::array<char, 2048> t_message = {};
+
+tcnum_status keep(tcnum_status status, std::string_view message) noexcept {
+  const std::size_t bytes = std::min(message.size(), t_message.size() - 1);
+  std::memcpy(t_message.data(), message.data(), bytes);
+  t_message[bytes] = '\0';
+  return status;
+}
+
+}  // namespace
+
+tcnum_status keep_failure() noexcept {
+  try {
+    throw;
+  } catch (const Stopped&) {
+    return keep(TCNUM_STOPPED, "stopped, as a callback said");
+  } catch (const FitStopped&) {
+    return keep(TCNUM_STOPPED, "stopped, as a callback said");
+  } catch (const InputError& error) {
+    return keep(TCNUM_INVALID, error.what());
+  } catch (const MemoryError& error) {
+    return keep(TCNUM_NO_MEMORY, error.what());
+  } catch (const UnavailableError& error) {
+    return keep(TCNUM_UNAVAILABLE, error.what());
+  } catch (const std::bad_alloc&) {
+    return keep(TCNUM_NO_MEMORY, "not enough memory on this machine; expected smaller arguments");
+  } catch (const std::length_error&) {  // a size that no allocation can have
+    return keep(TCNUM_NO_MEMORY, "more than a memory can hold; expected smaller arguments");
+  } catch (const std::exception& error) {
+    return keep(TCNUM_INTERNAL, error.what());
+  } catch (...) {
+    return keep(TCNUM_INTERNAL, "an exception without a message");
+  }
+}
+
 }  // namespace tcnum
+
+const char* tcnum_message() { return tcnum::t_message.data(); }
+
+const char* tcnum_version() { return TCNUM_VERSION; }
+
+const char* tcnum_status_text(tcnum_status status) {
+  static constexpr std::array<const char*, 6> kTexts = {"done",
+                                                        "stopped by a callback",
+                                                        "wrong argument or file",
+                                                        "this machine lacks what was asked for",
+                                                        "not enough memory",
+                                                        "a bug of tcnum"};
+  const auto number = static_cast<std::size_t>(status);
+  return number < kTexts.size() ? kTexts[number] : "not a status of tcnum";
+}
+
+void tcnum_free(char* text) { std::free(text); }

@@ -1,20 +1,20 @@
-// Checks of what callers in C hand over: pointers, names, sizes of structures, codes. Each function throws an
-// InputError that names the argument and says what was expected.
+// What the calls of the C interface share: checks of what callers hand over (pointers, names, sizes of structures,
+// codes), which throw an InputError that names the argument and says what was expected; and what turns exceptions into
+// a status and a message.
 #pragma once
 
 #include <fmt/format.h>
 
-#include <cstddef>
-#include <span>
-#include <string>
-#include <string_view>
-
 #include "tcnum/error.hpp"
+#include "tcnum/fit.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/matrix.hpp"
 #include "tcnum/tcnum.h"
 
 namespace tcnum {
+
+// --- Checks of what callers in C hand over: pointers, names, sizes of structures, codes. Each function throws an
+// InputError that names the argument and says what was expected.
 
 /// The pointee of an argument that may not be NULL. The message ends with `expected`.
 template <class T>
@@ -31,6 +31,12 @@ T*& result_of(T** result, std::string_view argument) {
   T*& at = required(result, argument, kResultAddress);
   at = nullptr;
   return at;
+}
+
+/// `of`: what there are so many of, "the formats".
+inline void check_index(std::size_t index, std::size_t count, std::string_view of) {
+  if (index < count) return;
+  throw InputError(fmt::format("index: is {}; expected a number below {}, {}", index, count, of));
 }
 
 /// A text that may not be NULL.
@@ -89,5 +95,43 @@ void check_codes(std::span<const std::byte> codes, const Format& format, std::st
 std::span<const std::byte> bytes_at(const void* codes, std::size_t bytes, std::string_view argument);
 
 MatrixView view_of(const tcnum_view* view, std::string_view argument);
+
+// --- Turns each exception into a status and a message, so that none reaches callers in C.
+
+/// Thrown where a callback asks to stop.
+struct Stopped {};
+
+/// The status of the exception that is being handled; keeps its message for the thread.
+tcnum_status keep_failure() noexcept;
+
+template <class Call>
+tcnum_status guarded(const Call& call) noexcept {
+  try {
+    call();
+    return TCNUM_OK;
+  } catch (...) {
+    return keep_failure();
+  }
+}
+
+/// A call that hands back what `make` makes through `to`, which holds NULL until it has succeeded.
+template <class T, class Make>
+tcnum_status handed_back(T** to, std::string_view argument, const Make& make) noexcept {
+  return guarded([&] {
+    T*& result = result_of(to, argument);
+    result = make();
+  });
+}
+
+// --- The progress of a fit, told to a callback in C that may stop it.
+
+/// `Options`: tcnum_probe_options or tcnum_gemm_fit_options.
+template <class Options>
+std::function<bool(const FitProgress&)> fit_progress_of(const Options& given) {
+  if (given.progress == nullptr) return {};
+  return [tell = given.progress, user = given.progress_user](const FitProgress& at) {
+    return tell(user, at.phase.data(), at.done, at.all) == 0;  // phases are literals
+  };
+}
 
 }  // namespace tcnum

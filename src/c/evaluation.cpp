@@ -1,17 +1,13 @@
 // Emulates tiles by a datapath, compares them with it, and explains one of their results.
-#include <cstring>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "arguments.hpp"
 #include "emu/parallel.hpp"
-#include "guard.hpp"
 #include "handles.hpp"
 #include "src/catalogue/names.hpp"
 #include "src/report/diff_report.hpp"
 #include "src/report/explain.hpp"
-#include "src/report/source.hpp"
+#include "src/report/problem_text.hpp"
 #include "tcnum/exact.hpp"
 #include "tcnum/sparse_tiles.hpp"
 
@@ -115,11 +111,7 @@ tcnum_status tcnum_diff(const tcnum_datapath* one, const char* one_name, const t
 tcnum_status tcnum_explain(const tcnum_tiles* tiles, size_t index, const tcnum_datapath* datapath, char** text) {
   return handed_back(text, "text", [&] {
     const tcnum_tiles& of = required(tiles, "tiles", "tiles");
-    const std::size_t results = of.vectors.tiles.size();
-    if (index >= results) {
-      throw InputError(
-          fmt::format("index: is {}; expected a number below {}, the results of the tiles", index, results));
-    }
+    check_index(index, of.vectors.tiles.size(), "the results of the tiles");
     const Chosen chosen(of, datapath);
     return new_text(explain_text(chosen->datapath, problem_at(problems_of(of), index)));
   });

@@ -1,14 +1,8 @@
 // Finds the plan behind a matrix product of the caller.
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <utility>
 
 #include "arguments.hpp"
-#include "fit_progress.hpp"
-#include "guard.hpp"
-#include "src/report/gemm_fit_report.hpp"
+#include "src/report/gemm_report.hpp"
 #include "tcnum/epilogue_fit.hpp"
 #include "tcnum/gemm_fit.hpp"
 

@@ -1,10 +1,6 @@
 // The types behind the handles of tcnum.h.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <utility>
-
 #include "emu/lazy.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/datapath.hpp"

@@ -1,10 +1,5 @@
 // Describes formats, and converts numbers to codes and back.
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-
 #include "arguments.hpp"
-#include "guard.hpp"
 #include "io/printable.hpp"
 #include "src/gemm/sums.hpp"
 
@@ -77,8 +72,7 @@ std::byte* room_for(void* codes, std::size_t bytes) {
   return static_cast<std::byte*>(&required(static_cast<std::byte*>(codes), "codes", fmt::format("{} bytes", bytes)));
 }
 
-template <class Number>
-void encode_numbers(const Number* numbers, std::size_t count, const char* format_name, const char* rounding,
+void encode_numbers(const double* numbers, std::size_t count, const char* format_name, const char* rounding,
                     const char* overflow, void* codes, std::size_t bytes) {
   const Format& f = format_of(format_name, "format");
   const OutputRule rule = output_rule(f, rounding, overflow);
@@ -95,7 +89,7 @@ void encode_numbers(const Number* numbers, std::size_t count, const char* format
   }
   const auto each = static_cast<std::size_t>(f.storage_bytes());
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t code = code_of(rule, static_cast<double>(numbers[i]));
+    const std::uint64_t code = code_of(rule, numbers[i]);
     std::memcpy(to + i * each, &code, each);
   }
 }
@@ -125,8 +119,7 @@ size_t tcnum_format_count() { return kFormats.size(); }
 
 tcnum_status tcnum_format_at(size_t index, tcnum_format_info* info) {
   return guarded([&] {
-    if (index >= kFormats.size())
-      throw InputError(fmt::format("index: is {}; expected a number below {}", index, kFormats.size()));
+    check_index(index, kFormats.size(), "the formats");
     hand_back(info_of(kFormats[index]), info, "info");
   });
 }
@@ -152,11 +145,6 @@ tcnum_status tcnum_format_define(const char* name, int exponent_bits, int fracti
 
 tcnum_status tcnum_encode(const double* numbers, size_t count, const char* format, const char* rounding,
                           const char* overflow, void* codes, size_t bytes) {
-  return guarded([&] { encode_numbers(numbers, count, format, rounding, overflow, codes, bytes); });
-}
-
-tcnum_status tcnum_encode_floats(const float* numbers, size_t count, const char* format, const char* rounding,
-                                 const char* overflow, void* codes, size_t bytes) {
   return guarded([&] { encode_numbers(numbers, count, format, rounding, overflow, codes, bytes); });
 }
 

@@ -1,14 +1,6 @@
 // Finds the datapath behind an oracle of the caller, or behind answers.
-#include <map>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
-#include <utility>
-
 #include "arguments.hpp"
 #include "emu/parallel.hpp"
-#include "fit_progress.hpp"
-#include "guard.hpp"
 #include "handles.hpp"
 #include "src/fit/fit.hpp"
 #include "src/report/probe_report.hpp"
@@ -143,11 +135,8 @@ tcnum_status tcnum_probe_tiles(const tcnum_tiles* tiles, const tcnum_probe_optio
     check_written(of);
     const auto given = probe_options_of(options);
     const Vectors& vectors = of.vectors;
-    Source source{OracleKind::recorded, given.device == nullptr ? vectors.device : given.device, "", {}};
-    for (const char* key : {"driver", "cuda", "date"}) {
-      if (const auto found = vectors.metadata.find(key); found != vectors.metadata.end())
-        source.provenance.insert(*found);
-    }
+    Source source = source_of(vectors, "");
+    if (given.device != nullptr) source.device = given.device;
     Fit fit(*of.instruction, nullptr, fit_options_of(given));
     fit.add_recorded(dot_problems(vectors.tiles, vectors.metadata));
     return new_text(document_of(fit, *find_arch(vectors.arch), std::move(source)));

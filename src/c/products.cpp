@@ -1,18 +1,11 @@
 // Multiplies matrices by instructions and by plans, and makes handles of plans.
-#include <functional>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <vector>
-
 #include "arguments.hpp"
-#include "guard.hpp"
 #include "handles.hpp"
 #include "io/json.hpp"
 #include "io/printable.hpp"
-#include "src/report/element_report.hpp"
-#include "src/report/gemm_error_report.hpp"
+#include "src/report/explain.hpp"
+#include "src/report/gemm_report.hpp"
 #include "tcnum/cublaslt.hpp"
-#include "tcnum/gemm.hpp"
 #include "tcnum/gemm_error.hpp"
 #include "tcnum/tcnum.hpp"
 
@@ -146,8 +139,7 @@ size_t tcnum_plan_count() { return named_plans().size(); }
 tcnum_status tcnum_plan_at(size_t index, tcnum_plan_info* to) {
   return guarded([&] {
     const auto plans = named_plans();
-    if (index >= plans.size())
-      throw InputError(fmt::format("index: is {}; expected a number below {}", index, plans.size()));
+    check_index(index, plans.size(), "the named plans");
     tcnum_plan_info info = {};
     info.name = plans[index].name.data();
     info.does = plans[index].does.data();

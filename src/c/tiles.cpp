@@ -1,13 +1,7 @@
 // Makes, reads and writes handles of tiles: their codes and their metadata.
-#include <algorithm>
-#include <array>
 #include <iterator>
-#include <memory>
-#include <utility>
-#include <vector>
 
 #include "arguments.hpp"
-#include "guard.hpp"
 #include "handles.hpp"
 #include "io/printable.hpp"
 #include "src/files/problem_fields.hpp"

@@ -1,27 +1,11 @@
 // How the commands and their options are spelled.
-#include "command_line.hpp"
-
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
-#include "bench_program.hpp"
-#include "commands.hpp"
-#include "numbers.hpp"
 #include "options.hpp"
 #include "output.hpp"
-#include "shell.hpp"
 #include "src/questions/stream.hpp"
-#include "tcnum/error.hpp"
-#include "tcnum/gemm.hpp"
-#include "tcnum/instruction.hpp"
 
 namespace tcnum {
 namespace {
@@ -30,16 +14,14 @@ constexpr const char* kJson = "Write the results as JSON (- for standard output)
 constexpr const char* kTable = "A table with a row for each instruction: text, md, csv or latex";
 constexpr const char* kOwnDatapath =
     "Another datapath: a file, or ARCH:INSTRUCTION[:ACCOUNT] (default: the catalogue's)";
-constexpr const char* kAccount =
-    "Whose datapath, of several that the catalogue has (default: the first that `tcnum list` shows)";
 constexpr const char* kInstruction = "Instruction, by its name or its PTX spelling";
 
 constexpr std::uint64_t kMostThreads = 4096;
 constexpr const char* kElements =
     "a[0], a[1], ...: numbers such as 1.5, -2^30, 0x1.8p3, inf, nan, or codes such as 0x3c00 (the others are zero)";
-constexpr const char* kTextIn = "Vector file, or a text of dot products: .csv, .hex, .testfloat, or x.{}.npy";
-constexpr const char* kTextOut = "File to write: .safetensors, .csv, .hex, .testfloat, or x.{}.npy";
-constexpr const char* kFormsOfFiles = "csv, hex, testfloat, npy or safetensors (default: as the name ends)";
+constexpr const char* kTextIn = "Vector file, or a text of dot products: .csv, .hex, or x.{}.npy";
+constexpr const char* kTextOut = "File to write: .safetensors, .csv, .hex, or x.{}.npy";
+constexpr const char* kFormsOfFiles = "csv, hex, npy or safetensors (default: as the name ends)";
 
 /// Of what reads dot problems and writes them.
 template <class Options>
@@ -148,7 +130,6 @@ void add_emulate(CLI::App& app, Action& action) {
   const auto options = options_of(command, run_emulate, action);
   add_problem_files(command, *options);
   command.add_option("--datapath", options->datapath, kOwnDatapath);
-  command.add_option("--account", options->account, kAccount);
   command.add_flag("--exact", options->exact, "Use the slow emulator that defines the meaning");
   add_number(command, "--threads", options->threads, "How many (default: as many as the machine has)",
              [](std::string_view option, std::string_view text) { return parse_whole(option, text, 1, kMostThreads); })
@@ -164,7 +145,6 @@ void add_generate(CLI::App& app, Action& action) {
   command.add_option("--arch", options->arch, architecture_help());
   command.add_option("--instr", options->instruction, kInstruction);
   command.add_option("--datapath", options->datapath, kOwnDatapath);
-  command.add_option("--account", options->account, kAccount);
   command
       .add_option("--distribution", options->distribution,
                   fmt::format("What operands are like:\nbattery: The crafted problems that a fit asks.{}",
@@ -214,15 +194,13 @@ void add_explain(CLI::App& app, Action& action) {
   command.add_option(
       "--datapath", options->datapaths,
       "Datapaths by themselves: files, or ARCH:INSTRUCTION[:ACCOUNT]; with --in, in place of the catalogue's");
-  command.add_option("--account", options->accounts, kAccount);
   add_output(command, "--json", options->json, kJson);
-  add_output(command, "--latex", options->latex, "Write the tables for LaTeX (- for standard output)");
   exclude(command, {"--in"}, {"--a", "--b", "--c", "--sa", "--sb"});
   need(command, {"--at"}, "--in");
   need(command, {"--plan"}, "--at");
-  exclude(command, {"--plan"}, {"--arch", "--instr", "--format", "--account", "--datapath", "--all", "--d"});
+  exclude(command, {"--plan"}, {"--arch", "--instr", "--format", "--datapath", "--all", "--d"});
   need(command, {"--alpha", "--beta"}, "--plan");
-  exclude(command, {"--all"}, {"--arch", "--account", "--in"});
+  exclude(command, {"--all"}, {"--arch", "--in"});
 }
 
 void add_identify(CLI::App& app, Action& action) {
@@ -241,7 +219,7 @@ void add_identify(CLI::App& app, Action& action) {
   command.add_option("--scale-block", options->scale_block, "Products that share a scale (default: 32)");
   command.add_option("--scale-format", options->scale_format, "Of scales: ue8m0 (default) or ue4m3");
   command.add_option("--in", options->in,
-                     "File of answers: vectors or matrices A, B, D (safetensors), .csv, .hex, .testfloat, or x.{}.npy");
+                     "File of answers: vectors or matrices A, B, D (safetensors), .csv, .hex, or x.{}.npy");
   command.add_option("--in-form", options->in_form, kFormsOfFiles);
   command.add_option("--arch", options->archs, "Only these architectures: " + arch_names());
   command.add_flag("--all", options->all, "Show every datapath that does not agree, too");
@@ -383,7 +361,6 @@ void add_diff(CLI::App& app, Action& action) {
       "--format", options->format,
       "Of both operands: the instruction that products of it are made of; also nvfp4, mxfp4, …, with scales");
   command.add_option("--instr", options->instructions, "Of the one and of the other; one for both");
-  command.add_option("--account", options->accounts, "Whose datapath, likewise");
   command.add_option("--datapath", options->datapaths,
                      "Files, or ARCH:INSTRUCTION[:ACCOUNT], in place of the first, or of both");
   command.add_option("--plan", options->plans, "Two plans, names or files, in place of all these; names with --format");
@@ -394,7 +371,7 @@ void add_diff(CLI::App& app, Action& action) {
   add_whole(command, "--seed", options->seed, "Of random operands");
   add_output(command, "--json", options->json, kJson);
   exclude(command, {"--plan", "--all"}, {"--arch", "--instr", "--datapath"});
-  exclude(command, {"--plan"}, {"--account", "--all"});
+  exclude(command, {"--plan"}, {"--all"});
   need(command, {"--all"}, "--format");
   need(command, {"--svg"}, "--all");
 }
@@ -418,7 +395,7 @@ void add_list(CLI::App& app, Action& action) {
                      "Write that datapath as JSON, or with --evaluators show theirs: a file, or "
                      "ARCH:INSTRUCTION[:ACCOUNT]");
   exclude(command, {"--datapath"}, {"--arch", "--instr"});
-  exclude(command, {"--works"}, {"--evaluators", "--known", "--measured", "--datapath"});
+  exclude(command, {"--works"}, {"--evaluators", "--known", "--measured", "--datapath", "--table"});
   exclude(command, {"--table"}, {"--json"});
 }
 
@@ -431,18 +408,6 @@ void add_sass(CLI::App& app, Action& action) {
   add_output(command, "--json", options->json, "Write the table as JSON (- for standard output)");
 }
 
-/// An option of the command that took another option for its value, in words; empty if none did.
-std::string misread_option(const CLI::App& command) {
-  for (const CLI::Option* each : command.get_options()) {
-    for (const std::string& value : each->results()) {
-      if (value.starts_with('-') && command.get_option_no_throw(value) != nullptr) {
-        return fmt::format("{} needs a value, and {} is an option", each->get_name(), value);
-      }
-    }
-  }
-  return "";
-}
-
 /// What is wrong, and what is expected.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
@@ -452,8 +417,7 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
       known.push_back(each->get_name());
     return fmt::format("{} is no command; expected one of {}", strays.front(), fmt::join(known, ", "));
   }
-  const std::string misread = chosen.empty() ? "" : misread_option(*chosen.front());
-  return fmt::format("{}; `tcnum {}--help` shows what is expected", misread.empty() ? error.what() : misread,
+  return fmt::format("{}; `tcnum {}--help` shows what is expected", error.what(),
                      chosen.empty() ? std::string() : chosen.front()->get_name() + " ");
 }
 
@@ -502,23 +466,6 @@ void refuse_lost_files(const CLI::App& app) {
   }
 }
 
-// --- What else is made of the description -------------------------------------------------------------------------
-
-/// What the scripts of `--completion` ask. The words that follow are no command line.
-constexpr std::string_view kComplete = "--complete";
-
-/// An option that ends the program with a text, as --version does.
-struct Told {
-  std::string text;
-};
-void add_completion(CLI::App& app) {
-  app.add_option_function<std::string>(
-         "--completion", [](const std::string& shell) { throw Told{completion_script(shell)}; },
-         "Write what completes command lines in a shell: bash, zsh or fish")
-      ->type_name("SHELL")
-      ->trigger_on_parse();
-}
-
 Action saying(std::string text) {
   return [text = std::move(text)] {
     say(text);
@@ -547,16 +494,12 @@ Action parse_command_line(int argc, char** argv, const BenchCommands& bench) {
   for (const auto add : {add_probe, add_verify, add_emulate, add_generate, add_convert, add_explain, add_identify,
                          add_diff, add_gemm, bench.add_bench, bench.add_model, add_list, add_sass})
     add(app, action);
-  add_completion(app);
-  if (argc > 1 && argv[1] == kComplete) return saying(completions(app, std::span(argv + 2, argv + argc)));
   try {
     app.parse(argc, argv);
     refuse_empty_values(app);
     refuse_lost_files(app);
   } catch (const CLI::CallForHelp&) {
     return saying(app.help());  // of the subcommand, if one was named
-  } catch (const Told& told) {
-    return saying(told.text);
   } catch (const CLI::CallForVersion& version) {
     return saying(std::string(version.what()) + "\n");
   } catch (const CLI::ParseError& error) {

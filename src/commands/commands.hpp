@@ -1,11 +1,12 @@
 // The commands: what each is told, and the function that does it. Each is in the file of its name, but for convert,
-// which is in generate.cpp; command_line.cpp is the only one that knows how the options are spelled.
+// which is in generate.cpp; command_line.cpp is the only one that knows how the options are spelled. A wrong option is
+// an InputError.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
+#include <fmt/format.h>
+
+#include "tcnum/error.hpp"
+#include "tcnum/instruction.hpp"
 
 namespace tcnum {
 
@@ -40,7 +41,7 @@ struct VerifyOptions {
 int run_verify(const VerifyOptions& options);
 
 struct GenerateOptions {
-  std::string arch, instruction, datapath, account, distribution = "gaussian", count, out, form;
+  std::string arch, instruction, datapath, distribution = "gaussian", count, out, form;
   std::uint64_t seed = 1;
   bool exact = false;
 };
@@ -52,15 +53,15 @@ struct ConvertOptions {
 int run_convert(const ConvertOptions& options);
 
 struct EmulateOptions {
-  std::string arch, instruction, in, in_form, out, form, datapath, account;
+  std::string arch, instruction, in, in_form, out, form, datapath;
   std::uint64_t threads = 0;  ///< 0: all
   bool exact = false, serve = false;
 };
 int run_emulate(const EmulateOptions& options);
 
 struct ExplainOptions {
-  std::vector<std::string> archs, instructions, accounts, datapaths, plans;
-  std::string format, in, at, a, b, c, d, sa, sb, json, latex;
+  std::vector<std::string> archs, instructions, datapaths, plans;
+  std::string format, in, at, a, b, c, d, sa, sb, json;
   std::uint64_t index = 0;
   double alpha = 1;            ///< with --plan
   std::optional<double> beta;  ///< not given: 1 where there is a C, else 0
@@ -91,7 +92,7 @@ struct GemmCommandOptions {
 int run_gemm(const GemmCommandOptions& options);
 
 struct DiffCommandOptions {
-  std::vector<std::string> archs, instructions, accounts, datapaths, plans;  ///< one or two of each
+  std::vector<std::string> archs, instructions, datapaths, plans;  ///< one or two of each
   std::string format, output, json, svg, most_k = "65536";
   std::uint64_t seed = 1;
   bool all = false;
@@ -104,6 +105,9 @@ struct ListOptions {
   bool evaluators = false, known = false, measured = false, works = false;
 };
 int run_list(const ListOptions& options);
+/// --works: of these instructions of the architecture, those that anybody has published anything of. Throws
+/// UnavailableError if answers are recorded of none of these.
+int list_works(const ListOptions& options, ArchId id, const std::vector<const Instruction*>& instructions);
 
 struct SassOptions {
   std::string arch, text, nvcc, json;

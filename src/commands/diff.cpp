@@ -1,26 +1,17 @@
 // tcnum diff: where two datapaths part.
 #include "tcnum/diff.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
-#include <optional>
 
-#include "commands.hpp"
 #include "names.hpp"
-#include "numbers.hpp"
 #include "output.hpp"
-#include "progress.hpp"
-#include "src/report/choice.hpp"
+#include "src/report/datapath_text.hpp"
 #include "src/report/diff_report.hpp"
-#include "src/report/diff_svg.hpp"
 #include "src/report/layout.hpp"
 #include "tcnum/catalogue.hpp"
-#include "tcnum/error.hpp"
-#include "tcnum/gemm.hpp"
 #include "tcnum/plan_diff.hpp"
 
 namespace tcnum {
@@ -38,8 +29,8 @@ Side of_name(const std::string& name) {
   NamedDatapath found = named_datapath(name);
   return {name, found.origin == name ? "a file" : found.origin, std::move(found.datapath)};
 }
-Side of_instruction(ArchId id, const Instruction& in, const std::string& account) {
-  NamedDatapath found = choose_datapath({}, id, in, "--instr", account);
+Side of_instruction(ArchId id, const Instruction& in) {
+  NamedDatapath found = choose_datapath({}, id, in, "--instr");
   return {fmt::format("{} {}", arch(id).name, marked_name(in.name(), found.lowered_to)), found.origin,
           std::move(found.datapath)};
 }
@@ -59,10 +50,8 @@ const Instruction& instruction_of(ArchId id, const std::string& name, const std:
 }
 
 std::array<Side, 2> sides_of(const DiffCommandOptions& options, std::string& choices) {
-  for (const auto& [option, given] : {std::pair{"--arch", &options.archs},
-                                      {"--instr", &options.instructions},
-                                      {"--account", &options.accounts},
-                                      {"--datapath", &options.datapaths}}) {
+  for (const auto& [option, given] :
+       {std::pair{"--arch", &options.archs}, {"--instr", &options.instructions}, {"--datapath", &options.datapaths}}) {
     if (given->size() > 2)
       throw InputError(fmt::format("{}: {} are given; expected one or two", option, given->size()));
   }
@@ -81,7 +70,7 @@ std::array<Side, 2> sides_of(const DiffCommandOptions& options, std::string& cho
     }
     const ArchId id = parse_arch(of_two(options.archs, which));
     const Instruction& in = instruction_of(id, of_two(options.instructions, which), options.format, choices);
-    sides[which] = of_instruction(id, in, of_two(options.accounts, which));
+    sides[which] = of_instruction(id, in);
   }
   return sides;
 }
@@ -96,7 +85,7 @@ std::vector<ClassOfAll> all_classes(const std::string& operands) {
   std::vector<ClassOfAll> all;
   for (const DatapathClass& each : classes_of(operands)) {
     const CatalogueEntry& first = each.front();
-    ClassOfAll& to = all.emplace_back(ClassOfAll{of_instruction(first.arch, *first.instruction, {}), "", ""});
+    ClassOfAll& to = all.emplace_back(ClassOfAll{of_instruction(first.arch, *first.instruction), "", ""});
     std::vector<std::string_view> archs;
     for (const CatalogueEntry& entry : each.entries) {
       const std::string_view name = arch(entry.arch).name;
@@ -185,17 +174,15 @@ int run_plans(const DiffCommandOptions& options) {
   const ProgressLine progress("comparing the plans' products");
   const PlanDiff found = diff(plans[0], plans[1], how);
   progress.clear();
-  if (options.json != "-") say(plan_diff_text(found, options.plans[0], options.plans[1]));
-  if (!options.json.empty()) write_json(options.json, plan_diff_document(found, options.plans[0], options.plans[1]));
+  report(options.json, plan_diff_text(found, options.plans[0], options.plans[1]),
+         plan_diff_document(found, options.plans[0], options.plans[1]));
   return found.smallest_k ? kDisagreed : kAgreed;
 }
 
 }  // namespace
 
 int run_diff(const DiffCommandOptions& options) {
-  for (const std::string& written : {options.json, options.svg}) {
-    if (!written.empty()) require_writable(written);
-  }
+  for (const std::string& written : {options.json, options.svg}) require_writable(written);
   if (!options.plans.empty()) return run_plans(options);
   if (options.all) return run_all(options);
   std::string choices;
@@ -203,8 +190,8 @@ int run_diff(const DiffCommandOptions& options) {
   const ProgressLine progress("comparing the datapaths' results");
   const DatapathDiff found = diff(sides[0].datapath, sides[1].datapath, {.seed = options.seed});
   progress.clear();
-  if (options.json != "-") say(choices + diff_text(found, sides[0].shown(), sides[1].shown()));
-  if (!options.json.empty()) write_json(options.json, diff_document(found, sides[0].shown(), sides[1].shown()));
+  report(options.json, choices + diff_text(found, sides[0].shown(), sides[1].shown()),
+         diff_document(found, sides[0].shown(), sides[1].shown()));
   return found.smallest ? kDisagreed : kAgreed;
 }
 

@@ -1,19 +1,12 @@
-#include "disagreements.hpp"
+#include "verify.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "io/failures.hpp"
 #include "io/printable.hpp"
 #include "src/questions/packing.hpp"
 #include "src/report/explain.hpp"
-#include "src/report/problem_text.hpp"
 #include "tcnum/emulator.hpp"
-#include "tcnum/error.hpp"
 #include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {

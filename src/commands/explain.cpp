@@ -1,34 +1,112 @@
-// tcnum explain: one dot product, bit by bit, as one datapath computes it or several.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
+// tcnum explain: one dot product, bit by bit, as one datapath computes it or several; or an element of a whole matrix
+// product.
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <utility>
 
-#include "commands.hpp"
-#include "explain_matrix.hpp"
+#include "gemm.hpp"
 #include "io/printable.hpp"
-#include "names.hpp"
-#include "operands.hpp"
-#include "output.hpp"
+#include "src/catalogue/names.hpp"
 #include "src/oracles/datapath_oracle.hpp"
-#include "src/report/choice.hpp"
-#include "src/report/element_report.hpp"
+#include "src/report/datapath_text.hpp"
 #include "src/report/explain.hpp"
-#include "src/report/explain_sides.hpp"
 #include "src/report/identify_report.hpp"
 #include "src/report/layout.hpp"
 #include "src/report/problem_text.hpp"
 #include "tcnum/catalogue.hpp"
-#include "tcnum/error.hpp"
 #include "tcnum/identify.hpp"
 #include "tcnum/sparse_tiles.hpp"
 #include "vectors.hpp"
 
 namespace tcnum {
 namespace {
+
+// --- An element of a whole matrix product
+
+struct ElementOfProduct {
+  /// One or two: where one is asked for and the file's D is another, also a named plan that gives it, if there is one.
+  std::vector<ExplainedElement> plans;
+  ExplainedSide chain;                    ///< the first plan's first accumulator
+  std::optional<std::uint64_t> observed;  ///< the file's D, where it is of the plans' format
+};
+
+struct Place {
+  std::size_t batch = 0, row = 0, column = 0;
+};
+
+/// "row,column", or "batch,row,column".
+Place place_of(const ExplainOptions& options, const ProductMatrices& matrices) {
+  if (!matrices.batched) {
+    const auto at = parse_place("--at", options.at, {matrices.m, matrices.n}, "row,column");
+    return {0, at[0], at[1]};
+  }
+  const auto at = parse_place("--at", options.at, {matrices.batches, matrices.m, matrices.n}, "batch,row,column");
+  return {at[0], at[1], at[2]};
+}
+
+/// What a plan makes of the element at a place.
+struct AskedElement {
+  const BatchInputs& of;
+  GemmInputs others;
+  Place at;
+
+  ExplainedElement by(const std::string& name, const GemmPlan& plan) const {
+    return {name, trace_element(plan, of.a(), of.b(), others, at.row, at.column)};
+  }
+};
+
+/// The first of the named plans whose D has that code there.
+std::optional<ExplainedElement> named_plan_that_gives(std::uint64_t code, FormatId output, const AskedElement& asked) {
+  const FormatId operands = asked.of.a().format();
+  for (const NamedPlan& named : named_plans()) {
+    if (std::ranges::find(named.operands, operands) == named.operands.end()) continue;
+    try {
+      ExplainedElement found = asked.by(std::string(named.name), named_plan(named.name, operands, output));
+      if (found.trace.d == code) return found;
+    } catch (const InputError&) {  // it takes no such scales
+    }
+  }
+  return std::nullopt;
+}
+
+/// The plan's instruction, from +0 on.
+ExplainedSide chain_of(const ExplainedElement& element) {
+  const GemmPlan& plan = element.trace.plan;
+  const Problem& problem = element.trace.chains.at(0);
+  const bool is_instruction = !plan.datapath && find_instruction(plan.instruction) != nullptr;
+  if (!is_instruction) {
+    return make_side({"", printable(plan.datapath ? element.name : plan.instruction), "", ""}, element.trace.datapath,
+                     problem);
+  }
+  const ArchId id = parse_arch(plan.arch);
+  NamedDatapath named = choose_datapath({}, id, parse_instruction(plan.instruction, id), element.name, plan.account);
+  return make_side({plan.arch, plan.instruction, named.account, named.origin}, std::move(named.datapath), problem);
+}
+
+/// That of --in, --plan and --at, with the C, bias and scales that the file has.
+ElementOfProduct element_of_product(const ExplainOptions& options) {
+  constexpr std::size_t kMostPlans = 2;
+  if (options.plans.size() > kMostPlans) throw InputError("--plan: expected one plan, or two to compare");
+  const ProductMatrices matrices = read_product(MatrixFile(options.in), {.optional = {"C", "bias", "D", "SA", "SB"}});
+  const Place place = place_of(options, matrices);
+  const BatchInputs inputs(matrices, place.batch);
+  const AskedElement asked{inputs, inputs.others(options.alpha, options.beta), place};
+  ElementOfProduct found;
+  for (const std::string& name : options.plans)
+    found.plans.push_back(asked.by(name, parse_plan(name, inputs.a().format())));
+  found.chain = chain_of(found.plans.front());
+  const StoredTensor* const d = matrices.find("D");
+  const bool is_theirs = d != nullptr && std::ranges::all_of(found.plans, [&](const auto& each) {
+                           return each.trace.plan.output == d->format;
+                         });
+  if (!is_theirs) return found;
+  found.observed = Matrix(view_of(*d, place.batch))(place.row, place.column);
+  if (found.plans.size() == 1 && *found.observed != found.plans.front().trace.d) {
+    if (auto other = named_plan_that_gives(*found.observed, found.plans.front().trace.plan.output, asked))
+      found.plans.push_back(*std::move(other));
+  }
+  return found;
+}
+
+// --- A dot product
 
 /// A dot problem as an instruction takes it, and what a file has for its result.
 struct FromFile {
@@ -56,22 +134,19 @@ std::string modifiers_text(const Vectors& vectors, std::size_t index) {
   return text.empty() ? text : text + "\n";
 }
 
-/// The only one of several, or none.
-std::string only(const std::vector<std::string>& given) { return given.size() == 1 ? given[0] : ""; }
-
 std::size_t index_of_place(const std::string& at, const Tiles& tiles) {
   const auto place = parse_place("--at", at, {tiles.count, tiles.m, tiles.n}, "tile,row,column");
   return (place[0] * tiles.m + place[1]) * tiles.n + place[2];
 }
 
 FromFile question_of_file(const ExplainOptions& options) {
-  // Of several architectures the file's need not be one.
-  const bool several = options.archs.size() > 1;
-  VectorsInFile of =
-      read_vectors_in(options.in, {.arch = several ? "" : only(options.archs),
-                                   .instruction = several ? "" : only(options.instructions),
-                                   .datapath = options.datapaths.empty() ? "" : options.datapaths.front(),
-                                   .results = false});
+  if (options.archs.size() > 1 || options.instructions.size() > 1)
+    throw InputError("--in: is of one instruction; expected others as --datapath ARCH:INSTRUCTION beside it");
+  const auto first = [](const std::vector<std::string>& given) { return given.empty() ? "" : given.front(); };
+  VectorsInFile of = read_vectors_in(options.in, {.arch = first(options.archs),
+                                                  .instruction = first(options.instructions),
+                                                  .datapath = first(options.datapaths),
+                                                  .results = false});
   const Vectors& vectors = of.vectors;
   const std::size_t index = options.at.empty() ? options.index : index_of_place(options.at, vectors.tiles);
   if (index >= vectors.tiles.size()) {
@@ -91,14 +166,21 @@ class Sides {
 
   std::vector<ExplainedSide> found() {
     for (const std::string& name : options_.datapaths) {
-      const NamedDatapath found = named_datapath(name);
+      NamedDatapath found = named_datapath(name);
       if (file_) check_datapath_fits(found.datapath, *file_->of.instruction, name);
-      add({"", printable(name), "", ""}, found.datapath);
+      if (const auto in = catalogue_name_of(name))
+        add_instruction(in->arch, parse_instruction(in->instruction, in->arch), std::move(found));
+      else
+        add({"", printable(name), "", ""}, found.datapath);
     }
-    if (options_.all)
+    const bool names_none = options_.archs.empty() && options_.instructions.empty() && options_.format.empty();
+    if (options_.all) {
       add_all();
-    else
+    } else if (file_) {
+      if (options_.datapaths.empty()) add_instruction(*file_->of.arch, *file_->of.instruction);
+    } else if (options_.datapaths.empty() || !names_none) {
       add_named();
+    }
     return std::move(sides_);
   }
   /// Instructions that the operands are none for.
@@ -122,63 +204,26 @@ class Sides {
     sides_.push_back(make_side(std::move(of), datapath, problem));
   }
 
-  void add_instruction(ArchId id, const Instruction& in) {
-    std::vector<std::string> accounts = options_.accounts;
-    if (accounts.empty()) accounts.emplace_back();
-    for (const std::string& account : accounts) {
-      NamedDatapath of = choose_datapath({}, id, in, "--instr", account);
-      if (file_) check_takes_file(id, in);
-      add({std::string(arch(id).name), in.name(), of.account, of.origin, {}, of.lowered_to}, of.datapath);
-    }
+  void add_instruction(ArchId id, const Instruction& in, NamedDatapath of) {
+    add({std::string(arch(id).name), in.name(), of.account, of.origin, {}, of.lowered_to}, of.datapath);
   }
-  void check_takes_file(ArchId id, const Instruction& in) const {
-    const Instruction& of = *file_->of.instruction;
-    if (in.products() == of.products() && in.a == of.a && in.b == of.b && in.c == of.c && in.scales == of.scales)
-      return;
-    throw InputError(
-        fmt::format("--instr: {} of {} does not take the operands of {}; expected one of the same "
-                    "formats and k",
-                    in.name(), arch(id).name, options_.in));
+  void add_instruction(ArchId id, const Instruction& in) {
+    add_instruction(id, in, choose_datapath({}, id, in, "--instr"));
   }
 
   void add_named() {
-    if (file_ && options_.archs.size() < 2) {
-      if (options_.datapaths.empty()) add_instruction(*file_->of.arch, *file_->of.instruction);
-      return;
-    }
-    if (options_.archs.empty() && !options_.datapaths.empty() && options_.instructions.empty() &&
-        options_.format.empty()) {
-      if (!options_.accounts.empty())
-        throw InputError("--account: is of --arch and --instr; expected it or --datapath ARCH:INSTRUCTION:ACCOUNT");
-      return;
-    }
-    std::vector<std::string> names = options_.instructions;
-    if (names.empty() && file_ && file_->of.arch) names.push_back(file_->of.instruction->name());
-    if (options_.archs.empty() || names.empty() == options_.format.empty()) {
+    if (options_.archs.empty() || options_.instructions.empty() == options_.format.empty()) {
       throw InputError(
-          "explain: --arch or --instr: missing; expected both, or --arch and --format, or --datapath, or --in "
-          "FILE");
+          "explain: --arch or --instr: missing; expected both, or --arch and --format, or --datapath, or --in FILE");
     }
-    std::vector<bool> is_some(names.size(), false);
     for (const std::string& arch_name : options_.archs) {
       const ArchId id = parse_arch(arch_name);
-      if (names.empty()) {
-        for (const Instruction* chosen : instructions_for(parse_operands(options_.format, id))) {
-          choices_ += choice_text(id, *chosen);
-          add_instruction(id, *chosen);
-        }
+      for (const std::string& name : options_.instructions) add_instruction(id, parse_instruction(name, id));
+      if (options_.format.empty()) continue;
+      for (const Instruction* chosen : instructions_for(parse_operands(options_.format, id))) {
+        choices_ += choice_text(id, *chosen);
+        add_instruction(id, *chosen);
       }
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        // Of several architectures, each has some of several instructions.
-        const Instruction* const known = find_instruction(names[i]);
-        if (names.size() > 1 && known != nullptr && !known->archs.contains(id)) continue;
-        add_instruction(id, parse_instruction(names[i], id));
-        is_some[i] = true;
-      }
-    }
-    if (const auto none = std::ranges::find(is_some, false); none != is_some.end()) {
-      throw InputError(fmt::format("--instr: none of the architectures has {}",
-                                   names[static_cast<std::size_t>(none - is_some.begin())]));
     }
   }
 
@@ -270,34 +315,25 @@ AskedAnswer asked_answer(const std::string& d, const std::vector<ExplainedSide>&
 /// `observed` is a file's result, if there is one.
 void write(const ExplainOptions& options, const std::string& text, const std::vector<ExplainedSide>& sides,
            const std::string& observed, const nlohmann::ordered_json& asked = nullptr) {
-  if (options.json != "-" && options.latex != "-") say(text);
-  if (!options.json.empty()) {
-    nlohmann::ordered_json json = sides_document(sides);
-    if (!observed.empty()) json["observed"] = observed;
-    if (!asked.is_null()) json["asked"] = asked;
-    write_json(options.json, json);
-  }
-  if (!options.latex.empty()) write_text(options.latex, sides_latex(sides));
+  nlohmann::ordered_json json = sides_document(sides);
+  if (!observed.empty()) json["observed"] = observed;
+  if (!asked.is_null()) json["asked"] = asked;
+  report(options.json, text, json);
 }
 
 int run_plans(const ExplainOptions& options) {
   const ElementOfProduct found = element_of_product(options);
   const bool is_chain = found.plans.size() == 1 && found.plans.front().is_one_chain();
-  if (!options.latex.empty() && !is_chain)
-    throw InputError("--latex: tables are of one datapath's sums; expected one plan that is one chain");
-  if (options.json != "-" && options.latex != "-")
-    say((is_chain ? single_text(found.chain) + "\n" : "") + element_text(found.plans, found.observed, is_chain));
-  if (!options.json.empty()) write_json(options.json, element_document(found.plans, found.chain, found.observed));
-  if (!options.latex.empty()) write_text(options.latex, sides_latex({found.chain}));
+  report(options.json,
+         (is_chain ? single_text(found.chain) + "\n" : "") + element_text(found.plans, found.observed, is_chain),
+         element_document(found.plans, found.chain, found.observed));
   return kAgreed;
 }
 
 }  // namespace
 
 int run_explain(const ExplainOptions& options) {
-  for (const std::string& written : {options.json, options.latex}) {
-    if (!written.empty()) require_writable(written);
-  }
+  require_writable(options.json);
   if (!options.plans.empty()) return run_plans(options);
   std::optional<FromFile> file;
   if (!options.in.empty()) file = question_of_file(options);

@@ -1,21 +1,11 @@
-// tcnum gemm: a whole matrix product with the bits of a kernel's plan.
+// tcnum gemm: a whole matrix product with the bits of a kernel's plan, or how far one is from the exact product.
 #include "gemm.hpp"
-
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <optional>
-#include <utility>
-#include <vector>
 
 #include "interrupt.hpp"
 #include "names.hpp"
-#include "output.hpp"
 #include "records.hpp"
 #include "src/files/matrix_file.hpp"
-#include "tcnum/error.hpp"
-#include "tcnum/gemm.hpp"
+#include "src/report/gemm_report.hpp"
 
 namespace tcnum {
 namespace {
@@ -265,6 +255,44 @@ int run_gemm(const GemmCommandOptions& options) {
   check_scales(options, matrices, plan);
   const StoredTensor d = multiply(options, matrices, plan);
   return options.error ? report_error(options, matrices, d, &plan) : kAgreed;
+}
+
+// --- The error
+
+int report_error(const GemmCommandOptions& options, const ProductMatrices& matrices, const StoredTensor& d,
+                 const GemmPlan* plan) {
+  const std::size_t rows = matrices.batches * matrices.m;
+  const RowsProgress progress("comparing", rows);
+  ErrorReport errors;
+  for (std::size_t batch = 0; batch < matrices.batches; ++batch) {
+    const BatchInputs inputs(matrices, batch);
+    const std::size_t before = errors.rows;
+    const auto show = [&](std::size_t done) {
+      progress.show(before + done);
+      return !interrupted.load();
+    };
+    errors.add(said_of_file(options,
+                            [&] {
+                              return error_of(view_of(d, batch), inputs.a(), inputs.b(),
+                                              inputs.others(options.alpha, options.beta), {.progress = show},
+                                              inputs.reference(plan));
+                            }),
+               batch);
+    if (interrupted)
+      throw UnavailableError(fmt::format("gemm: interrupted after comparing {} of {} rows", errors.rows, rows));
+  }
+  progress.clear();
+  const ComparedProduct compared{.file = options.in.empty() ? options.a : options.in,
+                                 .plan = plan,
+                                 .plan_name = options.plan,
+                                 .m = matrices.m,
+                                 .n = matrices.n,
+                                 .k = matrices.k,
+                                 .batches = matrices.batched ? std::optional(matrices.batches) : std::nullopt,
+                                 .alpha = options.alpha,
+                                 .beta = options.beta.value_or(matrices.find("C") == nullptr ? 0 : 1)};
+  report(options.json, gemm_error_text(errors, compared), gemm_error_document(errors, compared));
+  return kAgreed;
 }
 
 }  // namespace tcnum

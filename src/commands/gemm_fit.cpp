@@ -1,27 +1,80 @@
 // tcnum gemm fit: the plan behind a matrix product.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <bit>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <vector>
 
-#include "asked_products.hpp"
 #include "gemm.hpp"
 #include "interrupt.hpp"
 #include "names.hpp"
-#include "output.hpp"
-#include "progress.hpp"
 #include "src/files/matrix_file.hpp"
 #include "src/files/safetensors.hpp"
 #include "src/oracles/program.hpp"
-#include "src/report/gemm_fit_report.hpp"
+#include "src/report/gemm_report.hpp"
 #include "tcnum/epilogue_fit.hpp"
-#include "tcnum/error.hpp"
 
 namespace tcnum {
+
+// --- Products that are asked for
+
+namespace {
+
+/// "M×N×K" or "MxNxK".
+std::array<std::size_t, 3> parse_shape(const std::string& text) {
+  std::string plain = text;
+  for (std::size_t at = plain.find("×"); at != plain.npos; at = plain.find("×"))
+    plain.replace(at, std::string_view("×").size(), "x");
+  const std::vector<std::string> parts = split(plain, 'x');
+  std::array<std::size_t, 3> shape{};
+  if (parts.size() != shape.size())
+    throw InputError(fmt::format("--shape: {}; expected M×N×K, such as 256×256×4096", text));
+  for (std::size_t i = 0; i < shape.size(); ++i) shape[i] = parse_whole("--shape", parts[i], 1, 1 << 24);
+  return shape;
+}
+
+ProductFormats parse_formats(const std::string& text) {
+  const std::string fast = "+fast";
+  const bool is_fast = text.ends_with(fast);
+  std::vector<std::optional<FormatId>> ids;
+  for (const std::string& name : split(text.substr(0, text.size() - (is_fast ? fast.size() : 0)), ':'))
+    ids.push_back(find_format(name));
+  if ((ids.size() != 2 && ids.size() != 3) || std::find(ids.begin(), ids.end(), std::nullopt) != ids.end()) {
+    throw InputError(
+        fmt::format("--formats: {}; expected A:D or A:B:D, such as fp16:fp32, and +fast for fp8's fast accumulation or "
+                    "fp32 as tf32",
+                    text));
+  }
+  return {*ids[0], *ids[ids.size() - 2], *ids.back(), is_fast};
+}
+
+OperandLayout parse_layout(const std::string& text) {
+  constexpr std::array<std::string_view, 4> kNames = {"tn", "tt", "nn", "nt"};
+  constexpr std::size_t kMostBetween = 1 << 16;
+  const std::vector<std::string> parts = split(text, '+');
+  if (std::ranges::find(kNames, parts[0]) == kNames.end() || parts.size() > 2) {
+    throw InputError(fmt::format("--layouts: {}; expected {}, or one with a gap between columns: nt+8", text,
+                                 fmt::join(kNames, ", ")));
+  }
+  const std::size_t gap = parts.size() == 1 ? 0 : parse_whole("--layouts", parts[1], 1, kMostBetween);
+  return {text, text[0] == 'n', text[1] == 't', gap};
+}
+
+}  // namespace
+
+std::vector<AskedShape> asked_shapes(const GemmCommandOptions& options) {
+  const std::vector<std::string> usual = {"tn"};
+  std::vector<AskedShape> asked;
+  for (const std::string& formats : options.formats) {
+    for (const std::string& shape : options.shapes) {
+      for (const std::string& layout : options.layouts.empty() ? usual : options.layouts)
+        asked.push_back({parse_formats(formats), parse_shape(shape), parse_layout(layout)});
+    }
+  }
+  return asked;
+}
+
+// --- The fit
+
 namespace {
 
 constexpr std::string_view kPlan = "plan:";
@@ -154,14 +207,11 @@ FitOfOne fit_one(const GemmCommandOptions& options) {
 }  // namespace
 
 int run_gemm_fit(const GemmCommandOptions& options) {
-  if (!options.json.empty()) require_writable(options.json);
+  require_writable(options.json);
   if (options.from == kLibrary) return run_library_survey(options);
   const auto& [subject, fit, epilogue] = fit_one(options);
-  if (options.json != "-") {
-    say(gemm_fit_text(fit, subject));
-    if (epilogue) say(epilogue_fit_text(*epilogue, subject));
-  }
-  if (!options.json.empty()) write_json(options.json, gemm_fit_document(fit, subject, epilogue ? &*epilogue : nullptr));
+  report(options.json, gemm_fit_text(fit, subject) + (epilogue ? epilogue_fit_text(*epilogue, subject) : ""),
+         gemm_fit_document(fit, subject, epilogue ? &*epilogue : nullptr));
   const bool unexplained =
       fit.verdict == Verdict::unexplained || (epilogue && epilogue->verdict == Verdict::unexplained);
   return unexplained ? kDisagreed : kAgreed;

@@ -1,23 +1,14 @@
 // tcnum generate: dot problems with the answers of a datapath. tcnum convert: the same problems in another form.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <utility>
-#include <vector>
-
-#include "commands.hpp"
 #include "emu/parallel.hpp"
-#include "numbers.hpp"
 #include "output.hpp"
-#include "progress.hpp"
 #include "src/questions/battery.hpp"
 #include "src/questions/packing.hpp"
 #include "src/questions/stream.hpp"
 #include "src/report/layout.hpp"
-#include "src/report/source.hpp"
+#include "src/report/problem_text.hpp"
 #include "tcnum/emulator.hpp"
-#include "tcnum/error.hpp"
 #include "tcnum/exact.hpp"
 #include "tcnum/sparse_tiles.hpp"
 #include "vectors.hpp"
@@ -79,7 +70,7 @@ int run_generate(const GenerateOptions& options) {
   std::optional<VectorsInFile> made = named_subject(options.arch, options.instruction, options.datapath);
   if (!made) throw InputError("--arch: missing; expected it and --instr, or --datapath alone");
   const Instruction& in = *made->instruction;
-  const NamedDatapath chosen = datapath_for(*made, options.instruction, options.datapath, options.account);
+  const NamedDatapath chosen = datapath_for(*made, options.instruction, options.datapath);
   require_vectors_writable(options.out, options.form);
 
   const ProgressLine progress("making dot products");

@@ -1,11 +1,7 @@
 // Results that several threads make and one takes, in order.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
 #include <future>
-#include <thread>
-#include <vector>
 
 #include "emu/parallel.hpp"
 

@@ -1,27 +1,14 @@
 // tcnum gemm fit --from cublaslt: what the GPU's library offers for the products that are asked. One survey fits the
 // plans of all algorithms; with --epilogue, another asks what they do with alpha, C and a bias.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "asked_products.hpp"
+#include "gemm.hpp"
 #include "interrupt.hpp"
-#include "output.hpp"
 #include "probes/cublaslt.hpp"
-#include "progress.hpp"
 #include "src/questions/stream.hpp"
-#include "src/report/gemm_fit_report.hpp"
+#include "src/report/gemm_report.hpp"
 #include "tcnum/cublaslt.hpp"
 #include "tcnum/epilogue_fit.hpp"
-#include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
 
 namespace tcnum {

@@ -1,27 +1,17 @@
 // tcnum list: architectures, formats, instructions, and the catalogue's datapaths with where each comes from; or who
 // evaluates a datapath.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
-#include <optional>
 
-#include "commands.hpp"
-#include "list_works.hpp"
 #include "names.hpp"
 #include "output.hpp"
 #include "records.hpp"
-#include "src/catalogue/operand_formats.hpp"
-#include "src/report/datapath_table.hpp"
+#include "src/report/datapath_text.hpp"
 #include "src/report/layout.hpp"
-#include "src/report/property_table.hpp"
-#include "src/report/short_datapath.hpp"
-#include "table_option.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/emulator.hpp"
-#include "tcnum/error.hpp"
 
 namespace tcnum {
 namespace {
@@ -156,8 +146,7 @@ std::string compared_text(const KnownInstruction& listed, const ComparedResults&
       first.standing == Standing::measured ? compared.count(*listed.instruction) : first.answers;
   constexpr std::uint64_t kMostDigits = 1'000'000;
   if (results == 0) return "";
-  return results < kMostDigits ? count_text(static_cast<double>(results))
-                               : fmt::format("{:.2g}", static_cast<double>(results));
+  return results < kMostDigits ? count_text(results) : fmt::format("{:.2g}", static_cast<double>(results));
 }
 
 /// A width that most of a column's cells have.
@@ -319,8 +308,7 @@ int list_evaluators(const ListOptions& options) {
     if (!each.why_not.empty()) one["why_not"] = each.why_not;
     out["evaluators"].push_back(std::move(one));
   }
-  if (!options.json.empty()) write_json(options.json, out);
-  if (options.json != "-") say(table_text(rows));
+  report(options.json, table_text(rows), out);
   return kAgreed;
 }
 

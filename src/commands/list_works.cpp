@@ -1,22 +1,11 @@
-#include "list_works.hpp"
-
-#include <fmt/format.h>
+// tcnum list --works: what others have published of instructions, held against the recorded answers.
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <utility>
-
-#include "emu/parallel.hpp"
 #include "in_order.hpp"
 #include "names.hpp"
 #include "output.hpp"
 #include "records.hpp"
 #include "src/report/layout.hpp"
-#include "src/report/works.hpp"
-#include "table_option.hpp"
-#include "tcnum/error.hpp"
 #include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {
@@ -67,8 +56,6 @@ PublishedFindings judged(const Published& of, ArchId id) {
 
 int list_works(const ListOptions& options, ArchId id, const std::vector<const Instruction*>& instructions) {
   require_writable(options.json);
-  std::optional<TableStyle> table;
-  if (!options.table.empty()) table = parse_table_style(options.table);
   const std::string_view name = arch(id).name;
   const AllPublished published = find_published(id, instructions);
   if (published.recorded.empty() && !published.missing.empty()) {
@@ -88,8 +75,6 @@ int list_works(const ListOptions& options, ArchId id, const std::vector<const In
     write_json(options.json, document);
   } else if (findings.empty()) {
     say("nothing is published of such an instruction\n");
-  } else if (table) {
-    say(property_table(works_rows(findings), *table));
   } else {
     say(works_text(findings, name));
     if (!published.missing.empty())

@@ -1,5 +1,4 @@
 // tcnum: the command line. Each command is a file, but those of the bench, which are another program.
-#include "bench_program.hpp"
 #include "program.hpp"
 
 namespace {

@@ -1,21 +1,17 @@
 #include "names.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <optional>
 
+#include "interrupt.hpp"
 #include "io/nearest.hpp"
 #include "io/printable.hpp"
-#include "numbers.hpp"
 #include "output.hpp"
 #include "src/catalogue/names.hpp"
-#include "src/catalogue/operand_formats.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 #include "tcnum/catalogue.hpp"
-#include "tcnum/error.hpp"
 
 namespace tcnum {
 namespace {
@@ -138,10 +134,8 @@ NamedDatapath named_datapath(const std::string& text) {
 
 NamedDatapath choose_datapath(const std::string& name, ArchId of, const Instruction& instruction,
                               std::string_view where, const std::string& account) {
-  if (!name.empty() && !account.empty())
-    throw InputError("--account: is of --arch and --instr; expected it or --datapath ARCH:INSTRUCTION:ACCOUNT");
   if (!name.empty()) return own_datapath(name, instruction);
-  CatalogueEntry entry = account_named(where, "--account", of, instruction, account);
+  CatalogueEntry entry = account_named(where, fmt::format("{}: account", where), of, instruction, account);
   std::string origin = entry.origin_and_standing();
   return {std::move(entry.datapath), std::move(entry.account), std::move(origin), std::string(entry.lowered_to)};
 }
@@ -167,7 +161,7 @@ std::vector<std::size_t> parse_place(std::string_view option, const std::string&
                                      const std::vector<std::size_t>& extents, std::string_view what) {
   std::vector<std::size_t> place;
   try {
-    for (const std::string& part : split_at_commas(text))
+    for (const std::string& part : split(text))
       place.push_back(parse_whole(option, part, 0, extents.at(place.size()) - 1));
   } catch (const std::exception&) {
     place.clear();
@@ -190,12 +184,9 @@ std::vector<const Instruction*> fitting_instructions(const Datapath& datapath,
     }
   }
   if (fitting.empty() && instructions.size() > 1) {
-    const Numerics& n = datapath.numerics;
-    mismatch = fmt::format(
-        "{}: k, operands and result ({}; {}, {}, {}; {}) are of none of the {} instructions asked for; "
-        "expected --instr NAME, one that it describes",
-        file, datapath.tree.k, format(n.a.format).name, format(n.b.format).name, format(n.c.format).name,
-        format(n.result).name, instructions.size());
+    mismatch =
+        fmt::format("{}: is of none of the {} instructions asked for; expected --instr NAME, one that it describes",
+                    file, instructions.size());
   }
   if (fitting.empty()) throw InputError(mismatch);
   return fitting;
@@ -207,12 +198,76 @@ std::vector<int> parse_devices(const std::string& text, int present) {
     for (int i = 0; i < present; ++i) devices.push_back(i);
     return devices;
   }
-  for (const std::string& part : split_at_commas(text.empty() ? "0" : text)) {
+  for (const std::string& part : split(text.empty() ? "0" : text)) {
     const auto last = static_cast<std::uint64_t>(std::max(present, 1) - 1);
     const auto device = static_cast<int>(parse_whole("--devices", part, 0, last));
     if (std::ranges::find(devices, device) == devices.end()) devices.push_back(device);
   }
   return devices;
+}
+
+// --- Programs
+
+namespace {
+
+FormatId format_of(std::string_view option, const std::string& text, const std::string& otherwise = {}) {
+  return parse_any_format(option, text.empty() ? otherwise : text);
+}
+
+/// The block scales of a and b; none without --scale-block.
+Scaling scaling_of(const ProgramCommandOptions& options, int k) {
+  if (options.scale_block.empty()) return {};
+  return {ScaleKind::dot, format_of("--scale-format", options.scale_format, "ue8m0"),
+          static_cast<int>(parse_whole("--scale-block", options.scale_block, 1, static_cast<std::uint64_t>(k)))};
+}
+
+Instruction dot_of(const ProgramCommandOptions& options) {
+  const auto k = static_cast<int>(parse_whole("--k", options.k, 1, 1'000'000));
+  const FormatId a = format_of("--a", options.a), d = format_of("--d", options.d);
+  const FormatId b = format_of("--b", options.b, options.a), c = format_of("--c", options.c, options.d);
+  const Scaling scales = scaling_of(options, k);
+  try {
+    return make_dot(d, a, b, c, k, scales);
+  } catch (const InputError& error) {  // it names the operand, as the option does
+    throw InputError(fmt::format("--{}", error.what()));
+  }
+}
+
+}  // namespace
+
+bool names_program(std::string_view from, const ProgramCommandOptions& options) {
+  if (from.starts_with(kProgramPrefix)) return true;
+  if (describes_dot(options) || options.any_nan) {
+    throw InputError(fmt::format("{}: is of a program; expected --from exec:COMMAND with it",
+                                 options.any_nan ? "--any-nan" : "--a"));
+  }
+  return false;
+}
+
+bool describes_dot(const ProgramCommandOptions& options) { return !options.a.empty(); }
+
+ProgramSubject program_subject(const ProgramCommandOptions& options, const std::string& arch,
+                               const std::string& instruction) {
+  ProgramSubject subject;
+  if (describes_dot(options)) {
+    subject.dot = std::make_unique<const Instruction>(dot_of(options));
+    subject.instruction = subject.dot.get();
+    return subject;
+  }
+  if (instruction.empty() || arch.empty()) {
+    throw InputError(
+        fmt::format("{}: missing; expected what the program computes: --arch and --instr, or --a, --b, --c, --d "
+                    "and --k such as --a fp16 --d fp32 --k 16",
+                    instruction.empty() ? "--instr" : "--arch"));
+  }
+  subject.arch = parse_arch(arch);
+  subject.instruction = &parse_instruction(instruction, *subject.arch);
+  return subject;
+}
+
+std::shared_ptr<Program> program_of(std::string_view from, const ProgramCommandOptions& options) {
+  return start_program(std::string(from.substr(kProgramPrefix.size())),
+                       {.time_limit = options.time_limit, .stop = &interrupted});
 }
 
 }  // namespace tcnum

@@ -1,19 +1,43 @@
-// What the user names on the command line: architectures, formats, instructions, datapaths, GPUs. Each function
-// throws an InputError that says what is expected.
+// What the user names and types: architectures, formats, instructions, datapaths, numbers, dot problems, programs. Each
+// function throws an InputError that names the option and says what is expected.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
+#include <limits>
 
+#include "commands.hpp"
 #include "src/catalogue/operand_formats.hpp"
 #include "tcnum/datapath.hpp"
 #include "tcnum/gemm.hpp"
-#include "tcnum/instruction.hpp"
+#include "tcnum/program_oracle.hpp"
 #include "tcnum/tiles.hpp"
 
 namespace tcnum {
+
+// --- Numbers on the command line: what is meant, exactly, or an InputError that names the option and says what would
+// be right.
+
+/// Decimal digits alone: "-1", "010" and "0x10" mean different things to different people.
+std::uint64_t parse_whole(std::string_view option, std::string_view text, std::uint64_t least = 0,
+                          std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
+
+/// A whole number from 1 to 1e15: "100000000", "1e8", "2.5e9".
+std::uint64_t parse_count(std::string_view option, std::string_view text);
+
+/// A decimal number above 0, up to `most`.
+double parse_positive(std::string_view option, std::string_view text, double most);
+
+/// Any finite number: a decimal one, which is rounded ("0.75", "-1e-3"), or of fp64 another of those that
+/// code_of_written() reads, but no code: "2^-14", "0x1.8p3".
+double parse_number(std::string_view option, std::string_view text);
+
+/// "2/5".
+std::pair<std::uint64_t, std::uint64_t> parse_shard(std::string_view option, std::string_view text);
+
+/// The parts between commas, or another character; empty ones too.
+std::vector<std::string> split(std::string_view text, char at = ',');
+
+// --- What the user names on the command line: architectures, formats, instructions, datapaths, GPUs. Each function
+// throws an InputError that says what is expected.
 
 /// As find_arch() does.
 ArchId parse_arch(std::string_view text);
@@ -84,5 +108,49 @@ std::vector<const Instruction*> fitting_instructions(const Datapath& datapath,
 
 /// "0", "0,1" or "all", of so many GPUs.
 std::vector<int> parse_devices(const std::string& text, int present);
+
+// --- Dot problems on the command line: operands as numbers or codes, and places of results in files.
+
+/// A dot problem as --a, --b, --c, --sa and --sb have it: each a list of what code_of_written() reads, between commas.
+struct ProblemText {
+  std::string a, b, c, sa = {}, sb = {};
+};
+
+/// The problem for a datapath. Elements that are left out are zeros, and block scales 1. Where there are more products
+/// than the datapath takes, they are those of a chain, and the problem has as many as the chain takes. Throws
+/// InputError that names the option.
+Problem parse_problem(const Datapath& datapath, const ProblemText& text);
+/// The same of as many products as the last function says, which is told the option with most elements, and how many
+/// these are.
+Problem parse_problem(const Numerics& numerics, const ProblemText& text,
+                      const std::function<std::size_t(const std::string& option, std::size_t given)>& products);
+
+/// A tile of 1 × 1 that is the problem, in the formats of the numerics.
+Tiles tile_of(const Numerics& numerics, const Problem& problem);
+
+// --- `--from exec:COMMAND`, where a program answers: what it is asked, and the program itself.
+
+/// Whether `--from` names a program. Throws InputError if it does not, and options are given that only a program has.
+bool names_program(std::string_view from, const ProgramCommandOptions& options);
+
+/// Whether the options describe a dot product.
+bool describes_dot(const ProgramCommandOptions& options);
+
+/// What a program stands for.
+struct ProgramSubject {
+  const Instruction* instruction = nullptr;  ///< of the table, or `dot`
+  std::optional<ArchId> arch;                ///< of an instruction's
+  std::unique_ptr<const Instruction> dot;    ///< where it is none
+};
+/// An instruction of an architecture, or the dot product that the options describe. Throws InputError.
+ProgramSubject program_subject(const ProgramCommandOptions& options, const std::string& arch,
+                               const std::string& instruction);
+
+inline NanBits nan_bits(const ProgramCommandOptions& options) {
+  return options.any_nan ? NanBits::any : NanBits::as_they_are;
+}
+
+/// Starts the program of `--from exec:COMMAND`. Ctrl-C stops it, where an InterruptGuard lives.
+std::shared_ptr<Program> program_of(std::string_view from, const ProgramCommandOptions& options);
 
 }  // namespace tcnum

@@ -1,18 +1,11 @@
 // What the commands' options have in common. Whoever includes this compiles CLI11, which takes long.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
-#include <cstdint>
 #include <initializer_list>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
 
-#include "command_line.hpp"
-#include "numbers.hpp"
+#include "names.hpp"
+#include "program.hpp"
 
 namespace tcnum {
 
@@ -54,7 +47,7 @@ std::string default_text(const std::optional<Number>&) {
   return "";
 }
 
-/// An option whose text is read by a function of numbers.hpp.
+/// An option whose text is read by a function of names.hpp.
 template <class Number, class Parse>
 CLI::Option* add_number(CLI::App& command, const std::string& name, Number& number, const std::string& help,
                         Parse parse) {

@@ -1,38 +1,16 @@
 // tcnum probe: infers the datapath of instructions from answers of a GPU, of records, of a described datapath, or of a
 // program.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <chrono>
-#include <filesystem>
-#include <functional>
-#include <future>
-#include <memory>
-#include <mutex>
-#include <nlohmann/json.hpp>
-#include <optional>
-
-#include "commands.hpp"
-#include "emu/parallel.hpp"
-#include "failure.hpp"
 #include "in_order.hpp"
 #include "interrupt.hpp"
 #include "io/printable.hpp"
-#include "names.hpp"
 #include "output.hpp"
-#include "program_source.hpp"
-#include "progress.hpp"
 #include "records.hpp"
 #include "src/catalogue/names.hpp"
-#include "src/files/text_vectors.hpp"
 #include "src/fit/fit.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 #include "src/report/layout.hpp"
-#include "src/report/probe_report.hpp"
-#include "src/report/property_table.hpp"
-#include "table_option.hpp"
-#include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
 #include "tcnum/sparse_tiles.hpp"
 #include "vectors.hpp"
@@ -338,16 +316,6 @@ struct ProbedTarget {
   ordered_json json;
   TableRow row;
 };
-
-/// Who recorded the answers, as the file says it.
-Source source_of(const Vectors& recorded, const std::string& file) {
-  Source source{OracleKind::recorded, recorded.device, file, {}};
-  for (const char* key : {"driver", "cuda", "date"}) {
-    if (const auto found = recorded.metadata.find(key); found != recorded.metadata.end())
-      source.provenance.insert(*found);
-  }
-  return source;
-}
 
 /// Fits the datapaths of targets.
 class Prober {

@@ -6,13 +6,38 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <exception>
+#include <system_error>
 
-#include "commands.hpp"
-#include "failure.hpp"
 #include "output.hpp"
 
 namespace tcnum {
+
+// --- tcnum-bench
+
+std::filesystem::path bench_program() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "tcnum-bench";
+}
+
+bool has_bench_program() { return access(bench_program().c_str(), X_OK) == 0; }
+
+bool is_for_bench_program(int argc, char** argv) {
+  const std::string_view first = argc < 2 ? "" : argv[1];
+  return first == kBenchCommand.name || first == kModelCommand.name;
+}
+
+void become_bench_program(char** argv) {
+  const std::filesystem::path program = bench_program();
+  execv(program.c_str(), argv);
+  const int error = errno;
+  throw UnavailableError(
+      fmt::format("{}: needs the program {}: {}; expected it beside tcnum, where `./run {} --help`, `cmake --build "
+                  "BUILD --target tcnum-bench` and `./run install FOLDER` put it",
+                  argv[1], program.string(), std::strerror(error), argv[1]));
+}
+
+// --- From its start to its end
+
 namespace {
 
 /// A file that is opened must not take the number of a standard stream that the caller has closed, and with it what is

@@ -1,26 +1,16 @@
 // tcnum sass: the machine instructions that each instruction becomes, read from this program's own probes, or as they
 // were recorded.
-#include "src/catalogue/sass.hpp"
-
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
-#include <filesystem>
-#include <string_view>
-
-#include "bench_program.hpp"
-#include "commands.hpp"
 #include "io/input_file.hpp"
-#include "io/lines.hpp"
 #include "io/printable.hpp"
 #include "io/program.hpp"
 #include "names.hpp"
 #include "output.hpp"
 #include "probes/lane_calls.hpp"
+#include "program.hpp"
 #include "records.hpp"
 #include "src/report/layout.hpp"
-#include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
 
 namespace tcnum {

@@ -1,17 +1,58 @@
 #include "vectors.hpp"
 
-#include <fmt/format.h>
-
-#include <utility>
-
+#include "io/input_file.hpp"
+#include "io/replacement_file.hpp"
 #include "output.hpp"
-#include "src/files/array_vectors.hpp"
-#include "src/files/dot_vectors.hpp"
 #include "src/oracles/datapath_oracle.hpp"
-#include "tcnum/error.hpp"
-#include "vector_forms.hpp"
 
 namespace tcnum {
+
+// --- Forms
+
+namespace {
+
+constexpr std::string_view kStandard = "-", kArrayExtension = ".npy";
+
+}  // namespace
+
+VectorForm vector_form(std::string_view option, const std::string& path, std::string_view form_option,
+                       const std::string& form) {
+  VectorForm found;
+  if (form.empty()) {
+    found.text = text_form_of(path);
+    found.arrays = path.ends_with(kArrayExtension);
+  } else if (form == "npy") {
+    found.arrays = true;
+  } else if (form != "safetensors") {
+    found.text = find_text_form(form);
+    if (!found.text) {
+      throw InputError(fmt::format("{}: {} is unknown; expected csv, hex, npy or safetensors", form_option, form));
+    }
+  }
+  if (found.arrays && !names_arrays(path))
+    throw InputError(fmt::format("{}: {}; expected such as golden.{{}}.npy, as each operand is a file", option, path));
+  if (path == kStandard && !found.text)
+    throw InputError(fmt::format("{}: -; expected a file, or {} csv or hex", option, form_option));
+  return found;
+}
+
+TextVectors open_text(const std::string& path, TextForm form) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 36;
+  if (path != kStandard) return {path, form, read_text(path, "a text of dot products", kMostBytes)};
+  const std::vector<std::byte> bytes = read_standard_input(kMostBytes);
+  return {"standard input", form, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}};
+}
+
+void write_text_vectors(const std::string& path, TextForm form, const Vectors& vectors,
+                        const Instruction& instruction) {
+  if (path == kStandard) return print_vectors(vectors, instruction, form, [](std::string_view piece) { say(piece); });
+  ReplacementFile file(path);
+  print_vectors(vectors, instruction, form, [&](std::string_view piece) { file.write(piece); });
+  file.commit();
+}
+
+// --- Files of any form
+
 namespace {
 
 /// Of a file without an instruction, the user may not say that it has one.
@@ -104,12 +145,8 @@ VectorsInFile read_vectors_in(const std::string& file, const WantedVectors& want
   return in;
 }
 
-NamedDatapath datapath_for(const VectorsInFile& of, const std::string& file, const std::string& datapath,
-                           const std::string& account) {
-  if (of.arch) return choose_datapath(datapath, *of.arch, *of.instruction, file, account);
-  if (!account.empty())
-    throw InputError(fmt::format("--account: {} is of no instruction; expected --datapath alone", file));
-  return own_datapath(datapath, *of.instruction);
+NamedDatapath datapath_for(const VectorsInFile& of, const std::string& file, const std::string& datapath) {
+  return of.arch ? choose_datapath(datapath, *of.arch, *of.instruction, file) : own_datapath(datapath, *of.instruction);
 }
 
 void require_vectors_writable(const std::string& out, const std::string& form) {

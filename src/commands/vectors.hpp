@@ -1,15 +1,13 @@
-// Vector files as commands take them: of an instruction, or of a datapath that stands alone.
+// Dot problems and their results as commands take them: vector files, texts and arrays, of an instruction or of a
+// datapath that stands alone.
 #pragma once
 
-#include <memory>
-#include <optional>
-#include <string>
-
 #include "names.hpp"
-#include "tcnum/instruction.hpp"
-#include "tcnum/tiles.hpp"
+#include "src/files/dot_vectors.hpp"
 
 namespace tcnum {
+
+// --- Vector files as commands take them: of an instruction, or of a datapath that stands alone.
 
 struct VectorsInFile {
   Vectors vectors;
@@ -40,13 +38,31 @@ struct WantedVectors {
 VectorsInFile read_vectors_in(const std::string& file, const WantedVectors& wanted);
 
 /// The datapath of that name, or if it is empty the catalogue's; as choose_datapath().
-NamedDatapath datapath_for(const VectorsInFile& of, const std::string& file, const std::string& datapath,
-                           const std::string& account = {});
+NamedDatapath datapath_for(const VectorsInFile& of, const std::string& file, const std::string& datapath);
 
 /// Fails before the work rather than after: if no file of that form (--form) can be made at --out.
 void require_vectors_writable(const std::string& out, const std::string& form);
 /// Writes vectors of the same instruction, or of the same datapath, to a path that has been found to be right.
 void write_vectors_of(const VectorsInFile& like, const std::string& path, const Vectors& vectors,
                       const std::string& form = {});
+
+// --- The forms that files of dot problems have: vector files, texts and arrays.
+
+/// A vector file, unless it is one of the others.
+struct VectorForm {
+  std::optional<TextForm> text;
+  bool arrays = false;
+};
+
+/// What the user says that a file's form is, or what its name ends in. `option` names the file, `form_option` its form,
+/// in errors. Of "-", standard input or output, the user must say that it is a text.
+VectorForm vector_form(std::string_view option, const std::string& path, std::string_view form_option,
+                       const std::string& form);
+
+/// Opens a text: of a file, or of standard input.
+TextVectors open_text(const std::string& path, TextForm form);
+
+/// Writes a text to a file that holds all of it or what it held before, or to standard output.
+void write_text_vectors(const std::string& path, TextForm form, const Vectors& vectors, const Instruction& instruction);
 
 }  // namespace tcnum

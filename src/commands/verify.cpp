@@ -1,30 +1,13 @@
 // tcnum verify: the emulator against recorded answers, against hardware, or against what is remembered of it.
 #include "verify.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <filesystem>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
-
-#include "disagreements.hpp"
 #include "emu/parallel.hpp"
 #include "io/printable.hpp"
-#include "names.hpp"
-#include "output.hpp"
-#include "program_source.hpp"
-#include "progress.hpp"
 #include "records.hpp"
 #include "src/campaign/launch.hpp"
 #include "src/report/layout.hpp"
-#include "src/report/problem_text.hpp"
 #include "tcnum/emulator.hpp"
-#include "tcnum/error.hpp"
 #include "tcnum/sparse_tiles.hpp"
-#include "vectors.hpp"
 
 namespace tcnum {
 namespace {
@@ -66,7 +49,7 @@ struct Comparison {
                           problem_text(instruction, e.problem, {datapath, e.expected}, {answerer, e.observed}));
     }
     if (mismatches > places.size()) {
-      text += fmt::format("\n  and {} more\n", count_text(static_cast<double>(mismatches - places.size())));
+      text += fmt::format("\n  and {} more\n", count_text(mismatches - places.size()));
     }
     return text;
   }
@@ -82,8 +65,7 @@ struct Comparison {
     }
   }
   std::string result_text() const {
-    return fmt::format("{} dot products, {} mismatches", count_text(static_cast<double>(count)),
-                       count_text(static_cast<double>(mismatches)));
+    return fmt::format("{} dot products, {} mismatches", count_text(count), count_text(mismatches));
   }
 };
 
@@ -97,10 +79,6 @@ std::string datapath_text(const NamedDatapath& datapath) {
 
 ordered_json datapath_json(const NamedDatapath& datapath) {
   return {{"account", datapath.account}, {"origin", datapath.origin}};
-}
-
-std::string plural_text(std::uint64_t count, const char* what) {
-  return fmt::format("{} {}{}", count_text(static_cast<double>(count)), what, count == 1 ? "" : "s");
 }
 
 std::vector<Distribution> parse_distributions(const std::vector<std::string>& names) {
@@ -153,7 +131,7 @@ int verify_files(const VerifyOptions& options) {
           comparison.examples_text(instruction, called(datapath),
                                    shown(vectors.device.empty() ? "the file" : vectors.device)));
       if (!kept_in.empty())
-        say(fmt::format("  {} in {}\n", plural_text(comparison.kept.size(), "disagreement"), printable(kept_in)));
+        say(fmt::format("  {} in {}\n", plural(comparison.kept.size(), "disagreement"), printable(kept_in)));
     }
     ordered_json one = {{"file", file},
                         {"instruction", instruction.name()},
@@ -170,9 +148,9 @@ int verify_files(const VerifyOptions& options) {
   if (!all) document["interrupted"] = true;
   document["count"] = count;
   if (verified > 1 && options.json != "-") {
-    say(fmt::format("\n{} files: {} dot products, {} mismatches{}\n", verified, count_text(static_cast<double>(count)),
-                    count_text(static_cast<double>(mismatches)),
-                    disagreeing == 0 ? "" : fmt::format(" in {}", plural_text(disagreeing, "file"))));
+    say(fmt::format("\n{} files: {} dot products, {} mismatches{}\n", verified, count_text(count),
+                    count_text(mismatches),
+                    disagreeing == 0 ? "" : fmt::format(" in {}", plural(disagreeing, "file"))));
   }
   write_document(options, document, mismatches, attempts);
   return attempts.finish(earned_by(mismatches));

@@ -1,24 +1,14 @@
 // tcnum verify --campaign: the emulator against the digests that are remembered of the hardware's results.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <chrono>
-#include <filesystem>
-#include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "emu/parallel.hpp"
 #include "interrupt.hpp"
 #include "io/printable.hpp"
-#include "output.hpp"
-#include "progress.hpp"
 #include "src/campaign/record.hpp"
 #include "src/campaign/verifier.hpp"
 #include "src/report/layout.hpp"
-#include "tcnum/error.hpp"
 #include "verify.hpp"
 
 namespace tcnum {
@@ -138,8 +128,7 @@ class DigestCheck {
   void show_progress() {
     const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
     const double left = done_ == 0 ? 0 : elapsed / static_cast<double>(done_) * static_cast<double>(records_ - done_);
-    line_.show(fmt::format("{} of {} records, {} dot products{}", done_, records_,
-                           count_text(static_cast<double>(summary_.problems)),
+    line_.show(fmt::format("{} of {} records, {} dot products{}", done_, records_, count_text(summary_.problems),
                            done_ == 0 ? "" : fmt::format(", {:.0f} s left", left)));
   }
 
@@ -169,9 +158,8 @@ std::string records_text(const std::vector<CampaignRecord>& records) {
   for (const auto& [source, days] : dates) {
     sources.push_back(source + *days.begin() + (days.size() > 1 ? " to " + *days.rbegin() : "") + ")");
   }
-  return table_text({{"records", fmt::format("{} dot products of {}, compared on the hardware",
-                                             count_text(static_cast<double>(remembered)),
-                                             plural_text(instructions.size(), "instruction"))},
+  return table_text({{"records", fmt::format("{} dot products of {}, compared on the hardware", count_text(remembered),
+                                             plural(instructions.size(), "instruction"))},
                      {"source", fmt::format("{}", fmt::join(sources, "; "))}});
 }
 
@@ -210,9 +198,9 @@ int verify_campaign(const VerifyOptions& options) {
   write_document(options, document, found.wrong, attempts);
   if (options.json != "-") {
     say(fmt::format("{}: {} of {} dot products checked, {} {}{}\n{}", printable(options.campaign),
-                    plural_text(found.chunks, "chunk"), count_text(static_cast<double>(found.problems)),
-                    count_text(static_cast<double>(found.wrong)), found.wrong == 1 ? "disagrees" : "disagree",
-                    all ? "" : " (interrupted)", found.disagreements_text) +
+                    plural(found.chunks, "chunk"), count_text(found.problems), count_text(found.wrong),
+                    found.wrong == 1 ? "disagrees" : "disagree", all ? "" : " (interrupted)",
+                    found.disagreements_text) +
         records_text(records));
   }
   return attempts.finish(earned_by(found.wrong));

@@ -1,33 +1,12 @@
 // tcnum verify --count: streams of dot problems by the trillion, against the GPU, another datapath or a program.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <chrono>
-#include <map>
-#include <memory>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <tuple>
-
-#include "disagreements.hpp"
 #include "emu/parallel.hpp"
-#include "file_lock.hpp"
 #include "interrupt.hpp"
 #include "io/json.hpp"
 #include "io/printable.hpp"
-#include "numbers.hpp"
-#include "output.hpp"
-#include "program_source.hpp"
-#include "progress.hpp"
-#include "src/campaign/campaign.hpp"
+#include "records.hpp"
 #include "src/campaign/launch.hpp"
-#include "src/campaign/record.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 #include "src/report/layout.hpp"
-#include "src/report/problem_text.hpp"
-#include "src/report/source.hpp"
-#include "tcnum/error.hpp"
-#include "tcnum/oracle.hpp"
 #include "verify.hpp"
 
 namespace tcnum {
@@ -131,13 +110,8 @@ class Backend {
 
 // --- What is remembered.
 
-std::string provenance(const Source& source, const char* key) {
-  const auto found = source.provenance.find(key);
-  return found == source.provenance.end() ? "" : found->second;
-}
-
 /// Digests of what is done from a stream's beginning on.
-std::optional<CampaignRecord> record_of(const StreamTask& task, const Source& source) {
+std::optional<CampaignRecord> record_of(const StreamTask& task, Source source) {
   CampaignRecord r{task.instruction->name(),
                    task.distribution,
                    task.seed,
@@ -146,9 +120,9 @@ std::optional<CampaignRecord> record_of(const StreamTask& task, const Source& so
                    task.chunk,
                    {},
                    source.device,
-                   provenance(source, "driver"),
-                   provenance(source, "cuda"),
-                   provenance(source, "date")};
+                   source.provenance["driver"],
+                   source.provenance["cuda"],
+                   source.provenance["date"]};
   for (std::size_t i = 0; i < task.chunks.size() && task.chunks[i]; ++i) {
     r.digests.push_back(task.chunks[i]->digest);
     r.count += task.count_of(i);
@@ -328,17 +302,16 @@ class CampaignObserver {
       before_ += task.done();
       mismatches_before_ += task.mismatches();
     }
-    line_.show(fmt::format("{} of {} dot products", count_text(static_cast<double>(before_)),
-                           count_text(static_cast<double>(total_))));
+    line_.show(fmt::format("{} of {} dot products", count_text(before_), count_text(total_)));
   }
 
   void after_chunk() {
     if (is_due()) save();
     const auto now = static_cast<double>(campaign_.done_now());
     line_.show(fmt::format("{} of {} dot products, {:.3g} a second, {:.0f} s left, {}",
-                           count_text(static_cast<double>(before_) + now), count_text(static_cast<double>(total_)),
-                           now / seconds(), (static_cast<double>(total_ - before_) - now) / now * seconds(),
-                           plural_text(mismatches_before_ + campaign_.mismatches_now(), "disagreement")));
+                           count_text(static_cast<double>(before_) + now), count_text(total_), now / seconds(),
+                           (static_cast<double>(total_ - before_) - now) / now * seconds(),
+                           plural(mismatches_before_ + campaign_.mismatches_now(), "disagreement")));
   }
   void finish() {
     line_.clear();
@@ -390,16 +363,14 @@ StreamResult result_of(const Campaign& campaign, const Instruction* in) {
 
 std::string result_text(const StreamResult& result, const VerifyOptions& options, std::optional<ArchId> id,
                         const NamedDatapath& datapath, const Source& source, bool all) {
-  std::string text =
-      fmt::format("{}{}: {} dot products, {} mismatches{}\n", result.instruction->name(),
-                  id ? fmt::format(" on {}", arch(*id).name) : "", count_text(static_cast<double>(result.count)),
-                  count_text(static_cast<double>(result.mismatches)), all ? "" : " (interrupted)");
+  std::string text = fmt::format("{}{}: {} dot products, {} mismatches{}\n", result.instruction->name(),
+                                 id ? fmt::format(" on {}", arch(*id).name) : "", count_text(result.count),
+                                 count_text(result.mismatches), all ? "" : " (interrupted)");
   text += table_text(
       {{"source", source_text(source)}, {"datapath", datapath_text(datapath)}, {"seed", std::to_string(options.seed)}});
   std::vector<std::vector<std::string>> rows = {{"distribution", "dot products", "mismatches"}};
   for (const StreamTask& task : result.tasks) {
-    rows.push_back({std::string(name(task.distribution)), count_text(static_cast<double>(task.done())),
-                    count_text(static_cast<double>(task.mismatches()))});
+    rows.push_back({std::string(name(task.distribution)), count_text(task.done()), count_text(task.mismatches())});
   }
   text += "\n" + table_text(rows);
   constexpr std::size_t kMostShown = 3;
@@ -467,13 +438,6 @@ void require_room(const VerifyOptions& options, const StreamRequest& request, co
   require_readable(options.record, request.record_bytes + campaigns_text(std::move(records)).size());
 }
 
-/// Both live until the last one is made.
-MakeVerifier verifiers(const Backend& backend, const StreamRequest& request) {
-  return [&](const Instruction& in, std::size_t worker) {
-    return backend.verifier(in, request.datapaths.at(&in).datapath, worker);
-  };
-}
-
 }  // namespace
 
 int verify_streams(const VerifyOptions& options) {
@@ -492,7 +456,9 @@ int verify_streams(const VerifyOptions& options) {
   if (!guard) guard.emplace();
   CampaignObserver observer(campaign, options.checkpoint);
   Attempts attempts;
-  const MakeVerifier make = verifiers(backend, request);
+  const MakeVerifier make = [&](const Instruction& in, std::size_t worker) {
+    return backend.verifier(in, request.datapaths.at(&in).datapath, worker);
+  };
   const bool finished =
       attempts.attempt([&] { campaign.run(make, backend.workers(), interrupted, [&] { observer.after_chunk(); }); });
   const double seconds = observer.seconds();
@@ -521,7 +487,7 @@ int verify_streams(const VerifyOptions& options) {
                multiply_adds = campaign.multiply_adds_now() / seconds;
   const std::uint64_t before = observer.done_before();
   text += fmt::format("{:.3g} dot products a second, {:.3g} multiply-adds emulated a second{}\n", dots, multiply_adds,
-                      before == 0 ? "" : fmt::format("; {} were done before", count_text(static_cast<double>(before))));
+                      before == 0 ? "" : fmt::format("; {} were done before", count_text(before)));
   if (campaign.tasks().empty()) {
     text = fmt::format("nothing to do: there are fewer chunks than shards, and none is of --shard {}\n", options.shard);
   }

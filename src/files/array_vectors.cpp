@@ -1,15 +1,11 @@
-#include "array_vectors.hpp"
+#include "dot_vectors.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cerrno>
-#include <filesystem>
-#include <vector>
 
 #include "matrix_file.hpp"
 #include "problem_fields.hpp"
-#include "subject.hpp"
 #include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {

@@ -1,13 +1,7 @@
 #include "batch.hpp"
 
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include "io/printable.hpp"
 #include "problem_fields.hpp"
-#include "stored_codes.hpp"
 
 namespace tcnum {
 namespace {

@@ -2,10 +2,6 @@
 // Its tensors are those of a vector file; docs/oracles.md has the rest.
 #pragma once
 
-#include <cstddef>
-#include <vector>
-
-#include "io/byte_source.hpp"
 #include "safetensors.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/tiles.hpp"

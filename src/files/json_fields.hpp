@@ -3,10 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-
 #include "io/json.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/format.hpp"

@@ -1,19 +1,9 @@
 #include "matrix_file.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <cstring>
 #include <numeric>
-#include <span>
-#include <stdexcept>
 
 #include "io/memory.hpp"
 #include "io/printable.hpp"
-#include "stored_codes.hpp"
-#include "subject.hpp"
 
 namespace tcnum {
 namespace {
@@ -80,18 +70,6 @@ StoredTensor allocate(const Subject& subject, std::string_view field, TensorDesc
 
 // --- Orders of elements -------------------------------------------------------------------------------------------
 
-/// Puts elements of a batch whose first axis varies fastest where they belong if the last one does; the first of them
-/// is number `first` of the file.
-void scatter(StoredTensor& tensor, std::size_t first, std::span<const std::byte> elements) {
-  const auto bytes_each = static_cast<std::size_t>(tensor.codes.bytes_each());
-  const std::size_t batches = tensor.shape[0], rows = tensor.shape[1], columns = tensor.shape[2];
-  for (std::size_t i = 0; i < elements.size() / bytes_each; ++i) {
-    const std::size_t at = first + i, batch = at % batches, row = at / batches % rows, column = at / batches / rows;
-    std::memcpy(tensor.codes.bytes().data() + ((batch * rows + row) * columns + column) * bytes_each,
-                elements.data() + i * bytes_each, bytes_each);
-  }
-}
-
 /// Hands on the elements with the last axis varying fastest, as a file has them.
 void write_elements(const StoredTensor& tensor, const WriteBytes& write) {
   const Format& f = format(tensor.format);
@@ -106,15 +84,6 @@ void write_elements(const StoredTensor& tensor, const WriteBytes& write) {
     pack_codes(f, stretch, write);
     stretch.clear();
   }
-}
-
-/// What is not as it says is the caller's bug, not the user's.
-void check_tensor(const StoredTensor& tensor) {
-  const bool right = !tensor.shape.empty() && tensor.shape.size() <= 3 &&
-                     tensor.codes.bytes_each() == format(tensor.format).storage_bytes() &&
-                     tensor.codes.size() == elements_of(tensor.shape) &&
-                     (!tensor.column_major || tensor.shape.size() == 2);
-  if (!right) throw std::invalid_argument("a tensor to write has not as many codes as its shape and format say");
 }
 
 }  // namespace
@@ -184,7 +153,6 @@ namespace {
 
 /// The last of a file's tensors; its format where the dtype does not tell.
 void declare(std::vector<TensorEntry>& tensors, Metadata& metadata, std::string_view name, const StoredTensor& tensor) {
-  check_tensor(tensor);
   const Format& f = format(tensor.format);
   metadata.erase(format_key(name));
   if (find_element_type(safetensors_types(), f.safetensors)->format != f.id)
@@ -238,32 +206,20 @@ TensorDescription describe_npy(const NpyFile& file, std::optional<FormatId> aske
 
 StoredTensor read_npy(const NpyFile& file, std::optional<FormatId> asked) {
   const Subject subject{file.path()};
+  if (file.fortran_order() && file.shape().size() > 2)
+    subject.fail("fortran_order", "True of three axes; expected False, as np.ascontiguousarray() makes it");
   StoredTensor tensor = allocate(subject, "data", describe_npy(file, asked));
-  const std::span<std::byte> all = tensor.codes.bytes();
-  const Format& f = format(tensor.format);
-  if (!file.fortran_order() || tensor.shape.size() < 3) {
-    tensor.column_major = file.fortran_order() && tensor.shape.size() == 2;
-    file.read(0, all);
-    unpack_codes(subject, "data", f, all);
-    return tensor;
-  }
-  const auto bytes_each = static_cast<std::size_t>(tensor.codes.bytes_each());
-  std::vector<std::byte> stretch(std::min(all.size(), kStretchBytes));
-  for (std::size_t at = 0; at < all.size(); at += kStretchBytes) {
-    const auto bytes = std::span(stretch).first(std::min(all.size() - at, kStretchBytes));
-    file.read(at, bytes);
-    unpack_codes(subject, "data", f, bytes, at / bytes_each);
-    scatter(tensor, at / bytes_each, bytes);
-  }
+  tensor.column_major = file.fortran_order() && tensor.shape.size() == 2;
+  file.read(0, tensor.codes.bytes());
+  unpack_codes(subject, "data", format(tensor.format), tensor.codes.bytes());
   return tensor;
 }
 
 void write_npy(const std::string& path, const StoredTensor& tensor) {
-  check_tensor(tensor);
-  const std::vector<std::uint64_t> shape(tensor.shape.begin(), tensor.shape.end());
-  NpyWriter writer(path, tensor.format, shape);
-  write_elements(tensor, [&](std::span<const std::byte> bytes) { writer.write(bytes); });
-  writer.commit();
+  ReplacementFile file(path);
+  file.write(npy_head(tensor.format, {tensor.shape.begin(), tensor.shape.end()}));
+  write_elements(tensor, [&](std::span<const std::byte> bytes) { file.write(bytes); });
+  file.commit();
 }
 
 }  // namespace tcnum

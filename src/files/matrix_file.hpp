@@ -1,17 +1,8 @@
 // Matrices in files: tensors of a safetensors file, or one array in a .npy file.
 #pragma once
 
-#include <cstddef>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "io/input_file.hpp"
 #include "npy.hpp"
 #include "safetensors.hpp"
-#include "tcnum/format.hpp"
 #include "tcnum/matrix.hpp"
 #include "tcnum/tiles.hpp"
 

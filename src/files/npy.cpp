@@ -1,18 +1,11 @@
 #include "npy.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
 #include <cstring>
-#include <optional>
-#include <string_view>
-#include <utility>
 
 #include "io/json.hpp"
 #include "io/printable.hpp"
-#include "subject.hpp"
 
 namespace tcnum {
 namespace {
@@ -125,9 +118,7 @@ const ElementType& type_of(const Subject& subject, const std::string& descr) {
                    little->name);
     }
   }
-  std::vector<std::string_view> names;
-  for (const ElementType& each : kTypes) names.push_back(each.name);
-  subject.fail("descr", "{} is unknown; expected one of {}", in_quotes(descr), fmt::join(names, ", "));
+  subject.fail("descr", "{} is unknown; expected one of {}", in_quotes(descr), names_of(kTypes));
 }
 
 // --- The file ---------------------------------------------------------------------------------------------------
@@ -167,15 +158,6 @@ HeaderPlace find_header(const InputFile& file) {
   return {offset, length};
 }
 
-/// Bytes of an array; nothing where they are beyond 64 bits.
-std::optional<std::uint64_t> byte_size(const std::vector<std::uint64_t>& shape, const ElementType& type) {
-  auto bytes = static_cast<std::uint64_t>(type.bits / 8);
-  for (const std::uint64_t extent : shape) {
-    if (__builtin_mul_overflow(bytes, extent, &bytes)) return std::nullopt;
-  }
-  return bytes;
-}
-
 std::string tuple_text(std::span<const std::uint64_t> shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
@@ -210,21 +192,6 @@ std::string_view descr_of(FormatId id) {
   }
 }
 
-/// All before the data.
-std::string header_of(FormatId format, std::span<const std::uint64_t> shape) {
-  std::string dict =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr_of(format), tuple_text(shape));
-  dict.append(kGrowthDigits - fmt::to_string(shape.front()).size(), ' ');
-  // NumPy pads by a whole line where there is nothing to pad.
-  const std::size_t unpadded = kMagicBytes + 2 + dict.size() + 1;
-  dict.append(kAlignment - unpadded % kAlignment, ' ').push_back('\n');
-  std::string header(kMagic);
-  for (const std::size_t byte : {std::size_t{1}, std::size_t{0}, dict.size() & 0xff, dict.size() >> 8}) {
-    header.push_back(static_cast<char>(byte));
-  }
-  return header + dict;
-}
-
 }  // namespace
 
 std::span<const ElementType> npy_types() { return kTypes; }
@@ -239,15 +206,25 @@ NpyFile::NpyFile(const std::string& path) : file_(path, "a .npy file") {
   fortran_order_ = header.fortran_order;
   shape_ = std::move(header.shape);
   data_offset_ = offset + length;
-  const std::optional<std::uint64_t> size = byte_size(shape_, *type_);
+  const std::optional<std::uint64_t> size = byte_size(shape_, type_->bits);
   if (size != file_.size() - data_offset_) {
     subject.fail("data", "{} bytes; expected {}, the size of {} '{}'", file_.size() - data_offset_,
                  size ? fmt::to_string(*size) : "more than 2^64", tuple_text(shape_), type_->name);
   }
 }
 
-NpyWriter::NpyWriter(const std::string& path, FormatId format, std::span<const std::uint64_t> shape) : file_(path) {
-  file_.write(header_of(format, shape));
+std::string npy_head(FormatId format, const std::vector<std::uint64_t>& shape) {
+  std::string dict =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr_of(format), tuple_text(shape));
+  dict.append(kGrowthDigits - fmt::to_string(shape.front()).size(), ' ');
+  // NumPy pads by a whole line where there is nothing to pad.
+  const std::size_t unpadded = kMagicBytes + 2 + dict.size() + 1;
+  dict.append(kAlignment - unpadded % kAlignment, ' ').push_back('\n');
+  std::string header(kMagic);
+  for (const std::size_t byte : {std::size_t{1}, std::size_t{0}, dict.size() & 0xff, dict.size() >> 8}) {
+    header.push_back(static_cast<char>(byte));
+  }
+  return header + dict;
 }
 
 }  // namespace tcnum

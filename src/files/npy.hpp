@@ -4,13 +4,7 @@
 // Source: NumPy's format specification, numpy.lib.format, "Format Version 1.0" to "3.0".
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <vector>
-
-#include "element_type.hpp"
+#include "elements.hpp"
 #include "io/input_file.hpp"
 #include "io/replacement_file.hpp"
 
@@ -43,17 +37,8 @@ class NpyFile {
   std::uint64_t data_offset_ = 0;
 };
 
-/// Writes an array in C order. Formats without a type of NumPy's are written as unsigned integers: their codes.
-class NpyWriter {
- public:
-  NpyWriter(const std::string& path, FormatId format, std::span<const std::uint64_t> shape);
-
-  void write(std::span<const std::byte> bytes) { file_.write(bytes); }
-  /// When all is written.
-  void commit() { file_.commit(); }
-
- private:
-  ReplacementFile file_;
-};
+/// All that stands before the data of an array in C order. Formats without a type of NumPy's are written as unsigned
+/// integers: their codes.
+std::string npy_head(FormatId format, const std::vector<std::uint64_t>& shape);
 
 }  // namespace tcnum

@@ -1,15 +1,12 @@
 #include "problem_fields.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cctype>
 
 #include "io/memory.hpp"
 #include "io/printable.hpp"
 #include "isa/sparsity.hpp"
-#include "stored_codes.hpp"
 #include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {

@@ -1,15 +1,7 @@
 // The operands of dot problems, in the order in which files have them: as tensors of tiles, and problem by problem.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "safetensors.hpp"
-#include "subject.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/tiles.hpp"
 

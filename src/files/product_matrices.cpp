@@ -1,16 +1,8 @@
 #include "product_matrices.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
 #include <deque>
-#include <stdexcept>
-#include <utility>
-
-#include "subject.hpp"
 
 namespace tcnum {
 namespace {

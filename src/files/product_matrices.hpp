@@ -2,17 +2,7 @@
 // together.
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "matrix_file.hpp"
-#include "tcnum/format.hpp"
 
 namespace tcnum {
 

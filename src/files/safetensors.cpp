@@ -1,20 +1,13 @@
 #include "safetensors.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <cctype>
 #include <cstring>
-#include <optional>
-#include <stdexcept>
-#include <utility>
 
 #include "io/json.hpp"
 #include "io/printable.hpp"
-#include "subject.hpp"
 
 namespace tcnum {
 namespace {
@@ -152,21 +145,8 @@ TensorEntry read_entry(const Subject& subject, const std::string& name, const or
 const ElementType& type_of(const Subject& subject, const TensorEntry& tensor) {
   const ElementType* const type = find_element_type(kDtypes, tensor.dtype);
   if (type != nullptr) return *type;
-  std::vector<std::string_view> names;
-  for (const ElementType& each : kDtypes) names.push_back(each.name);
   subject.fail(tensor_field(tensor.name, "dtype"), "{} is unknown; expected one of {}", in_quotes(tensor.dtype),
-               fmt::join(names, ", "));
-}
-
-/// Bytes of a tensor, of which the last may be used in part; nothing where they are beyond 64 bits.
-std::optional<std::uint64_t> byte_size(const std::vector<std::uint64_t>& shape, int bits_each) {
-  std::uint64_t elements = 1;
-  for (const std::uint64_t extent : shape) {
-    if (__builtin_mul_overflow(elements, extent, &elements)) return std::nullopt;
-  }
-  const uint128 bytes = (uint128{elements} * static_cast<unsigned>(bits_each) + 7) / 8;
-  if (bytes >> 64 != 0) return std::nullopt;
-  return static_cast<std::uint64_t>(bytes);
+               names_of(kDtypes));
 }
 
 void check_offsets(const Subject& subject, const TensorEntry& tensor, std::uint64_t data_size) {

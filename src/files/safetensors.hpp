@@ -4,16 +4,10 @@
 // Source of its rules: https://github.com/huggingface/safetensors, "Format".
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <map>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "element_type.hpp"
-#include "io/byte_source.hpp"
+#include "elements.hpp"
+#include "io/input_file.hpp"
 #include "io/replacement_file.hpp"
 
 namespace tcnum {

@@ -1,16 +1,9 @@
-#include "text_vectors.hpp"
+#include "dot_vectors.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <algorithm>
-#include <array>
-#include <utility>
-#include <vector>
 
 #include "io/printable.hpp"
 #include "problem_fields.hpp"
-#include "tcnum/error.hpp"
 #include "tcnum/sparse_tiles.hpp"
 #include "written_number.hpp"
 
@@ -18,11 +11,10 @@ namespace tcnum {
 namespace {
 
 struct FormRow {
-  std::string_view name, comment;  ///< the latter: what a comment begins with, if there are any
+  std::string_view name, comment;  ///< the latter: what a comment begins with
   std::array<std::string_view, 2> endings;
 };
-constexpr std::array<FormRow, kTextForms> kForms = {
-    {{"csv", "#", {".csv", ""}}, {"hex", "//", {".hex", ".mem"}}, {"testfloat", "", {".testfloat", ""}}}};
+constexpr std::array<FormRow, kTextForms> kForms = {{{"csv", "#", {".csv", ""}}, {"hex", "//", {".hex", ".mem"}}}};
 const FormRow& row(TextForm form) { return kForms[static_cast<std::size_t>(form)]; }
 
 // --- What a problem consists of
@@ -153,13 +145,6 @@ std::uint64_t code_of_digits(const Collector& to, std::size_t line, const Column
   return *code;
 }
 
-void take_codes(Collector& to, std::size_t line, const std::vector<std::string_view>& words) {
-  to.set_width(line, words.size());
-  std::vector<std::uint64_t> codes;
-  for (std::size_t i = 0; i < words.size(); ++i) codes.push_back(code_of_digits(to, line, to.columns()[i], words[i]));
-  to.add(codes);
-}
-
 /// A word of all elements, with or without underscores.
 void take_word(Collector& to, std::size_t line, std::string_view word) {
   if (word.starts_with('@')) to.fail(line, "an address; expected words from the first address on");
@@ -172,13 +157,14 @@ void take_word(Collector& to, std::size_t line, std::string_view word) {
   if (digits.size() != all && digits.size() != without) {
     to.fail(line, fmt::format("a word of {} digits; expected {}, or {} without results", digits.size(), all, without));
   }
-  std::vector<std::string_view> parts;
+  to.set_width(line, digits.size() == all ? columns.size() : columns.size() - 1);
+  std::vector<std::uint64_t> codes;
   std::string_view left = digits;
   for (std::size_t i = 0; !left.empty(); ++i) {
-    parts.push_back(left.substr(0, columns[i].digits()));
-    left.remove_prefix(parts.back().size());
+    codes.push_back(code_of_digits(to, line, columns[i], left.substr(0, columns[i].digits())));
+    left.remove_prefix(columns[i].digits());
   }
-  take_codes(to, line, parts);
+  to.add(codes);
 }
 
 void take_numbers(Collector& to, std::size_t line, const std::vector<std::string_view>& numbers) {
@@ -195,12 +181,6 @@ void take_numbers(Collector& to, std::size_t line, const std::vector<std::string
 // --- Writing
 
 constexpr std::size_t kPiece = std::size_t{1} << 16;
-
-void append_code(std::string& line, const ProblemField& field, std::uint64_t code, TextForm form) {
-  const std::string_view digits = form == TextForm::testfloat ? "0123456789ABCDEF" : "0123456789abcdef";
-  if (form == TextForm::csv) line += "0x";
-  for (std::size_t i = digits_of(field); i-- > 0;) line += digits[code >> (4 * i) & 0xf];
-}
 
 }  // namespace
 
@@ -227,7 +207,7 @@ TextVectors::TextVectors(std::string path, TextForm form, std::string text)
   for (; first_ < lines_.size(); ++first_) {
     std::string_view line = lines_[first_];
     if (line.empty()) continue;
-    if (comment.empty() || !line.starts_with(comment)) break;
+    if (!line.starts_with(comment)) break;
     line.remove_prefix(comment.size());
     const std::size_t colon = line.find(": ");
     const std::string key(trimmed(line.substr(0, colon)));
@@ -240,8 +220,8 @@ TextVectors::TextVectors(std::string path, TextForm form, std::string text)
 std::size_t TextVectors::products(const Instruction& one) const {
   if (first_ == lines_.size()) return 0;
   const std::string_view line = lines_[first_];
-  if (form_ != TextForm::hex) {
-    const std::size_t elements = form_ == TextForm::csv ? split(line, ',').size() : words_of(line).size();
+  if (form_ == TextForm::csv) {
+    const std::size_t elements = split(line, ',').size();
     return elements < 2 ? 0 : (elements - 2) / 2;  // c and d are two of them
   }
   std::string digits(words_of(line).front());
@@ -256,15 +236,10 @@ Vectors TextVectors::read(const Instruction& instruction, bool results_required)
   bool named = form_ != TextForm::csv;
   for (std::size_t i = first_; i < lines_.size(); ++i) {
     const std::size_t number = i + 1;
-    std::string_view line = lines_[i];
-    if (const std::string_view comment = row(form_).comment; !comment.empty())
-      line = line.substr(0, line.find(comment));
-    line = trimmed(line);
+    const std::string_view line = trimmed(lines_[i].substr(0, lines_[i].find(row(form_).comment)));
     if (line.empty()) continue;
     if (form_ == TextForm::hex) {
       for (const std::string_view word : words_of(line)) take_word(to, number, word);
-    } else if (form_ == TextForm::testfloat) {
-      take_codes(to, number, words_of(line));
     } else if (!named) {
       const std::vector<std::string_view> names = split(line, ',');
       take_names(to, number, names);
@@ -276,11 +251,7 @@ Vectors TextVectors::read(const Instruction& instruction, bool results_required)
   }
   Vectors vectors;
   vectors.tiles = to.finish(results_required);
-  vectors.metadata = metadata_;
-  for (const auto& [key, field] :
-       {std::pair{"instruction", &Vectors::instruction}, {"arch", &Vectors::arch}, {"device", &Vectors::device}}) {
-    if (auto entry = vectors.metadata.extract(key)) vectors.*field = entry.mapped();
-  }
+  put_metadata(metadata_, vectors);
   return vectors;
 }
 
@@ -289,30 +260,23 @@ void print_vectors(const Vectors& vectors, const Instruction& instruction, TextF
   const std::vector<ProblemField> fields = problem_fields(instruction);
   const std::vector<Column> columns = columns_of(fields);
   std::string text;
-  if (const std::string_view comment = row(form).comment; !comment.empty()) {
-    // A key that could not be read back stands in quotes, so that the reader takes its line for no metadata.
-    const auto say = [&](std::string_view key, const std::string& value) {
-      if (!value.empty())
-        text += fmt::format("{} {}: {}\n", comment, is_key(key) ? std::string(key) : in_quotes(key), printable(value));
-    };
-    say("instruction", vectors.instruction);
-    say("arch", vectors.arch);
-    say("device", vectors.device);
-    for (const auto& [key, value] : vectors.metadata) say(key, value);
+  // A key that could not be read back stands in quotes, so that the reader takes its line for no metadata.
+  for (const auto& [key, value] : metadata_of(vectors)) {
+    if (!value.empty())
+      text += fmt::format("{} {}: {}\n", row(form).comment, is_key(key) ? key : in_quotes(key), printable(value));
   }
   std::vector<std::string> names;
   for (const Column& column : columns) names.push_back(column.name());
-  if (form == TextForm::csv) text += fmt::format("{}\n", fmt::join(names, ","));
-  if (form == TextForm::hex) text += fmt::format("// {}\n", fmt::join(names, "_"));
-
-  const char between = form == TextForm::csv ? ',' : form == TextForm::hex ? '_' : ' ';
+  const bool is_csv = form == TextForm::csv;
+  const char between = is_csv ? ',' : '_';
+  text += fmt::format("{}{}\n", is_csv ? "" : "// ", fmt::join(names, std::string(1, between)));
   const Tiles& tiles = vectors.tiles;
   for (std::size_t t = 0; t < tiles.count; ++t) {
     for (std::size_t i = 0; i < tiles.m; ++i) {
       for (std::size_t j = 0; j < tiles.n; ++j) {
         for (const auto& [field, s] : columns) {
-          append_code(text, *field, (tiles.*field->codes)[field->index(tiles, t, i, j, s)], form);
-          text += between;
+          fmt::format_to(std::back_inserter(text), "{}{:0{}x}{}", is_csv ? "0x" : "",
+                         (tiles.*field->codes)[field->index(tiles, t, i, j, s)], digits_of(*field), between);
         }
         text.back() = '\n';
         if (text.size() < kPiece) continue;

@@ -1,29 +1,11 @@
 // Vector files: safetensors whose metadata names the instruction that the tensors belong to. See docs/files.md.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "dot_vectors.hpp"
-#include "io/input_file.hpp"
 #include "io/nearest.hpp"
 #include "io/printable.hpp"
 #include "problem_fields.hpp"
-#include "safetensors.hpp"
-#include "stored_codes.hpp"
-#include "subject.hpp"
-#include "tcnum/instruction.hpp"
 #include "tcnum/sparse_tiles.hpp"
-#include "tcnum/tiles.hpp"
 
 namespace tcnum {
 namespace {
@@ -117,16 +99,6 @@ void check_no_instruction(const Subject& subject, const Metadata& metadata, cons
 
 // --- Writing ----------------------------------------------------------------------------------------------------
 
-/// All of __metadata__: the fields and the keys that were kept.
-Metadata metadata_of(const Vectors& vectors) {
-  Metadata metadata = vectors.metadata;
-  for (const MetadataField& each : kMetadataFields) {
-    const std::string& value = vectors.*each.field;
-    if (!value.empty()) metadata.insert_or_assign(std::string(each.key), value);
-  }
-  return metadata;
-}
-
 /// Tiles that are not the instruction's are the caller's bug, not the user's.
 void check_tiles(const Tiles& tiles, const Instruction& instruction) {
   const Tiles like = make_operands(instruction, 1, tiles.m, tiles.n);
@@ -161,15 +133,28 @@ Vectors read_of(const InputFile& file, const SafetensorsHeader& header, const In
                 bool results_required) {
   Vectors vectors;
   vectors.tiles = read_tiles(file, header, instruction, results_required ? Results::required : Results::optional);
-  vectors.metadata = header.metadata;
-  for (const MetadataField& each : kMetadataFields) {
-    const auto entry = vectors.metadata.extract(std::string(each.key));
-    if (!entry.empty()) vectors.*each.field = entry.mapped();
-  }
+  put_metadata(header.metadata, vectors);
   return vectors;
 }
 
 }  // namespace
+
+Metadata metadata_of(const Vectors& vectors) {
+  Metadata metadata = vectors.metadata;
+  for (const MetadataField& each : kMetadataFields) {
+    const std::string& value = vectors.*each.field;
+    if (!value.empty()) metadata.insert_or_assign(std::string(each.key), value);
+  }
+  return metadata;
+}
+
+void put_metadata(const Metadata& metadata, Vectors& vectors) {
+  vectors.metadata = metadata;
+  for (const MetadataField& each : kMetadataFields) {
+    const auto entry = vectors.metadata.extract(std::string(each.key));
+    if (!entry.empty()) vectors.*each.field = entry.mapped();
+  }
+}
 
 Vectors read_vectors(const std::string& path, bool results_required) {
   const InputFile file(path, kWhat);

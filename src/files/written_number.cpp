@@ -6,7 +6,6 @@
 #include <boost/multiprecision/cpp_int.hpp>
 #include <charconv>
 #include <cmath>
-#include <optional>
 #include <vector>
 
 #include "io/printable.hpp"
@@ -144,15 +143,9 @@ std::uint64_t code_of_number(const Format& f, const Rational& x, std::string_vie
     if (is_that(f, code, x)) return code;
   }
   if (codes.size() == 2) {
-    std::string right = fmt::format("a number of {}, of which {} and {} are the nearest", f.name,
-                                    code_and_number(f, codes[0]), code_and_number(f, codes[1]));
-    if (f.padding_bits > 0) {  // the code is that of an fp32 number, and the instruction is given all of it
-      const Format& stored = format(FormatId::fp32);
-      const std::uint64_t code = rounded(stored, x, Rounding::nearest_even);
-      right += fmt::format("; or {}, the code of {}'s {}, with the {} low bits that {} does not count",
-                           hex(stored, code), stored.name, number_text(stored, code), f.padding_bits, f.name);
-    }
-    refuse(where, text, right);
+    refuse(where, text,
+           fmt::format("a number of {}, of which {} and {} are the nearest", f.name, code_and_number(f, codes[0]),
+                       code_and_number(f, codes[1])));
   }
   refuse(where, text, fmt::format("a number of {}, of which {} is the nearest", f.name, code_and_number(f, codes[0])));
 }

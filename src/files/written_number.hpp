@@ -1,10 +1,6 @@
 // Numbers as people write them, as codes of a format.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-
 #include "tcnum/format.hpp"
 
 namespace tcnum {

@@ -10,7 +10,6 @@
 #include <optional>
 #include <system_error>
 
-#include "io/byte_source.hpp"
 #include "io/failures.hpp"
 #include "io/input_file.hpp"
 #include "io/printable.hpp"

@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "io/byte_source.hpp"
+#include "io/input_file.hpp"
 #include "io/printable.hpp"
 #include "program.hpp"
 #include "src/files/batch.hpp"

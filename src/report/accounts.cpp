@@ -1,17 +1,12 @@
-#include "accounts.hpp"
+#include "probe_report.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <compare>
-#include <utility>
 
-#include "layout.hpp"
-#include "short_datapath.hpp"
-#include "src/files/written_number.hpp"
+#include "datapath_text.hpp"
 #include "src/fit/description_diff.hpp"
 #include "tcnum/emulator.hpp"
 

@@ -1,16 +1,12 @@
-#include "datapath_table.hpp"
+#include "datapath_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
-#include <optional>
 #include <tuple>
-#include <utility>
 
-#include "short_datapath.hpp"
 #include "src/catalogue/operand_formats.hpp"
 
 namespace tcnum {

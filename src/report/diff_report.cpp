@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "io/printable.hpp"
@@ -30,8 +31,8 @@ std::string tried_text(const char* heading, const char* counted, const std::vect
   Rows rows = {{heading, counted, "differ", "", "ulps, mean", "most"}};
   for (const Tried& each : all) {
     const auto tried = static_cast<double>(each.tried), different = static_cast<double>(each.different);
-    rows.push_back({label(each), count_text(tried), count_text(different), fmt::format("{:.3g} %", 100 * different / tried),
-                    ulps(each.mean_ulps), ulps(each.max_ulps)});
+    rows.push_back({label(each), count_text(tried), count_text(different),
+                    fmt::format("{:.3g} %", 100 * different / tried), ulps(each.mean_ulps), ulps(each.max_ulps)});
   }
   return table_text(rows);
 }
@@ -69,7 +70,7 @@ std::string diff_text(const DatapathDiff& diff, const DiffSide& one, const DiffS
   if (!diff.smallest) {
     return text +
            fmt::format("No difference in {} dot products of {} products. Their descriptions are not the same:\n\n{}",
-                       count_text(static_cast<double>(diff.tried())), diff.k, fields_text(diff.fields, kSaid));
+                       count_text(diff.tried()), diff.k, fields_text(diff.fields, kSaid));
   }
   text += fmt::format("They differ, in dot products of {} products:\n\n{}\n", diff.k,
                       tried_text("operands", "dot products", diff.operands,
@@ -108,10 +109,9 @@ ordered_json diff_document(const DatapathDiff& diff, const DiffSide& one, const 
 std::string plan_diff_text(const PlanDiff& diff, const std::string& one, const std::string& other) {
   std::string text = fmt::format("one:   {}\nother: {}\n\n", printable(one), printable(other));
   if (diff.equal) return text + "They never differ: the plans say the same.\n";
-  text += fmt::format("Products of {} · {} → {}:\n\n{}\n", format(diff.a).name, format(diff.b).name,
-                      format(diff.output).name,
-                      tried_text("K", "elements", diff.lengths,
-                                 [](const PlansAtLength& at) { return std::to_string(at.k); }));
+  text += fmt::format(
+      "Products of {} · {} → {}:\n\n{}\n", format(diff.a).name, format(diff.b).name, format(diff.output).name,
+      tried_text("K", "elements", diff.lengths, [](const PlansAtLength& at) { return std::to_string(at.k); }));
   // What becomes of alpha, C and a bias does not show in products that have none.
   const bool needs_terms = std::ranges::any_of(
       diff.fields, [](const FieldDiff& each) { return each.field == "epilogue" || each.field == "scales"; });
@@ -138,6 +138,87 @@ ordered_json plan_diff_document(const PlanDiff& diff, const std::string& one, co
   json["smallest_k"] = diff.smallest_k ? ordered_json(*diff.smallest_k) : ordered_json(nullptr);
   json["fields"] = fields_json(diff.fields);
   return json;
+}
+
+// --- As a picture
+
+namespace {
+
+constexpr int kCellWidth = 58, kCellHeight = 26, kLeft = 76, kTop = 62, kMargin = 14, kLegend = 34,
+              kLeastWidth = 560;  // for the line below
+
+struct Colours {
+  std::string cell, text;
+};
+
+/// What is said of pairs that were not seen to differ, and their colours.
+struct CellStyle {
+  std::string_view text, in_picture;
+  Colours colours;
+};
+const CellStyle& style_of(DiffCell::Kind kind) {
+  static const std::array<CellStyle, 3> kStyles = {{{"same", "same", {"#e8f3ec", "#1b5e36"}},
+                                                    {"none found", "–", {"#f7f7f7", "#555555"}},
+                                                    {"other formats", "", {"#ffffff", "#999999"}}}};
+  return kStyles[static_cast<std::size_t>(kind)];
+}
+
+/// The more differ, the darker: of one hue, which those who see few colours tell apart too.
+Colours colours_of(const DiffCell& cell) {
+  if (cell.kind != DiffCell::Kind::different) return style_of(cell.kind).colours;
+  // A share of 40 % is as dark as it gets; its root, so that rare ones are seen.
+  constexpr double kDarkest = 0.4;
+  constexpr double kLight[] = {253, 231, 212}, kDark[] = {150, 45, 20};
+  const double at = std::sqrt(std::min(cell.share / kDarkest, 1.0));
+  const auto mixed = [&](int i) { return static_cast<int>(std::lround(kLight[i] + at * (kDark[i] - kLight[i]))); };
+  return {fmt::format("#{:02x}{:02x}{:02x}", mixed(0), mixed(1), mixed(2)), at > 0.6 ? "#ffffff" : "#3a1408"};
+}
+
+std::string text_at(double x, double y, const std::string& text, const std::string& more) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, more, text);
+}
+
+std::string cell_at(int x, int y, const Colours& colours, const std::string& text) {
+  return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" stroke=\"#ffffff\"/>\n", x, y,
+                     kCellWidth, kCellHeight, colours.cell) +
+         text_at(x + kCellWidth / 2.0, y + kCellHeight / 2.0 + 4, text,
+                 fmt::format("text-anchor=\"middle\" fill=\"{}\"", colours.text));
+}
+
+}  // namespace
+
+std::string DiffCell::text() const {
+  return kind == Kind::different ? fmt::format("{:.2g} %", 100 * share) : std::string(style_of(kind).text);
+}
+
+std::string diff_svg(const std::string& title, const std::vector<std::string>& names,
+                     const std::vector<std::vector<DiffCell>>& cells) {
+  const auto count = static_cast<int>(names.size());
+  const int width = std::max(kLeft + count * kCellWidth + kMargin, kLeastWidth),
+            height = kTop + count * kCellHeight + kLegend + kMargin;
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
+      "font-family=\"sans-serif\" font-size=\"11\">\n<title>{2}</title>\n"
+      "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
+      width, height, title);
+  svg += text_at(kMargin, 22, title, "font-size=\"13\" font-weight=\"bold\"");
+  for (int i = 0; i < count; ++i) {
+    const int x = kLeft + i * kCellWidth, y = kTop + i * kCellHeight;
+    svg += text_at(x + kCellWidth / 2.0, kTop - 8, names[static_cast<std::size_t>(i)], "text-anchor=\"middle\"");
+    svg += text_at(kLeft - 8, y + kCellHeight / 2.0 + 4, names[static_cast<std::size_t>(i)], "text-anchor=\"end\"");
+    svg += cell_at(x, y, {"#dddddd", "#dddddd"}, "");
+    for (int j = 0; j < i; ++j) {
+      const DiffCell& cell = cells[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+      const bool differs = cell.kind == DiffCell::Kind::different;
+      const std::string text = differs ? cell.text() : std::string(style_of(cell.kind).in_picture);
+      svg += cell_at(kLeft + j * kCellWidth, y, colours_of(cell), text);
+      svg += cell_at(x, kTop + j * kCellHeight, colours_of(cell), text);
+    }
+  }
+  svg += text_at(kMargin, kTop + count * kCellHeight + 22,
+                 "Share of the tried dot products that differ; –: none found, but not the same description",
+                 "fill=\"#555555\"");
+  return svg + "</svg>\n";
 }
 
 }  // namespace tcnum

@@ -1,17 +1,14 @@
-#include "element_report.hpp"
+#include "explain.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <bit>
 #include <nlohmann/json.hpp>
-#include <utility>
 
-#include "exact_value.hpp"
+#include "gemm_report.hpp"
 #include "io/printable.hpp"
 #include "layout.hpp"
-#include "plan_sentence.hpp"
 #include "problem_text.hpp"
 
 namespace tcnum {
@@ -50,20 +47,6 @@ class ExactSums {
   ElementTerms terms_;
   std::vector<ExactValue> up_to_ = {ExactValue()};
 };
-
-std::string products_text(const std::vector<Stretch>& products) {
-  const auto run_text = [](const Stretch& run) {
-    return run.count == 1 ? fmt::format("{}", run.first)
-                          : fmt::format("{} to {}", run.first, run.first + run.count - 1);
-  };
-  constexpr std::size_t kMost = 4;
-  std::vector<std::string> runs;
-  for (std::size_t i = 0; i < products.size(); ++i) {
-    if (products.size() <= kMost || i < kMost - 2 || i + 1 == products.size()) runs.push_back(run_text(products[i]));
-    if (products.size() > kMost && i == kMost - 2) runs.emplace_back("...");
-  }
-  return fmt::format("{}", fmt::join(runs, ", "));
-}
 
 /// "0.75 · sum + -1.5 · 3 + 0.25".
 std::string terms_text(const ElementTerms& terms) {
@@ -123,7 +106,7 @@ std::string steps_text(const ExplainedElement& of, std::size_t first) {
     const ElementStep& step = steps[i];
     const Format& f = format(step.format);
     const std::optional<ExactValue> right = sums.of(step);
-    rows.push_back({std::to_string(i + 1), what_text(of, i), products_text(step.products), right ? right->text() : "",
+    rows.push_back({std::to_string(i + 1), what_text(of, i), runs_text(step.products), right ? right->text() : "",
                     number_text(f, step.code),
                     right ? ulps_off_text(right->ulps_to(ExactValue::of(f, step.code), f)) : ""});
   }
@@ -216,11 +199,9 @@ ordered_json elements_json(const std::vector<ExplainedElement>& plans) {
     ordered_json json = {
         {"name", each.name}, {"plan", plan_to_json(each.trace.plan)}, {"steps", ordered_json::array()}};
     for (const ElementStep& step : each.trace.steps) {
-      ordered_json products = ordered_json::array();
-      for (const Stretch& run : step.products) products.push_back({run.first, run.first + run.count - 1});
       const Format& f = format(step.format);
       json["steps"].push_back({{"step", name(step.kind)},
-                               {"products", std::move(products)},
+                               {"products", runs_json(step.products)},
                                {"format", f.name},
                                {"result", hex(f, step.code)},
                                {"value", number_text(f, step.code)}});

@@ -2,9 +2,6 @@
 #pragma once
 
 #include <boost/multiprecision/cpp_int.hpp>
-#include <cstdint>
-#include <optional>
-#include <string>
 
 #include "tcnum/exact.hpp"
 #include "tcnum/format.hpp"

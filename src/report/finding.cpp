@@ -1,13 +1,9 @@
-#include "finding.hpp"
+#include "probe_report.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <utility>
-
-#include "problem_text.hpp"
 
 namespace tcnum {
 namespace {

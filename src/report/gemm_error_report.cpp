@@ -1,21 +1,15 @@
-#include "gemm_error_report.hpp"
+#include "gemm_report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "io/printable.hpp"
 #include "layout.hpp"
 #include "problem_text.hpp"
-#include "tcnum/instruction.hpp"
 
 namespace tcnum {
 namespace {
@@ -156,7 +150,7 @@ std::string gemm_error_text(const ErrorReport& report, const ComparedProduct& of
                                  of.batches ? fmt::format(", {}", plural(*of.batches, "batch")) : "",
                                  format(report.a).name, format(report.b).name, format(report.d).name,
                                  of.plan == nullptr ? "as given" : fmt::format("by plan {}", printable(of.plan_name)));
-  const auto count = [](std::uint64_t n) { return count_text(static_cast<double>(n)); };
+  const auto count = [](std::uint64_t n) { return count_text(n); };
   std::vector<std::vector<std::string>> rows;
   if (const std::string operands = operands_text(report, of.k); !operands.empty())
     rows.push_back({"operands", operands});

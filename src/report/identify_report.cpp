@@ -3,17 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <utility>
-#include <vector>
 
-#include "choice.hpp"
-#include "explanation.hpp"
-#include "layout.hpp"
+#include "datapath_text.hpp"
+#include "explain.hpp"
 #include "problem_text.hpp"
-#include "short_datapath.hpp"
-#include "src/files/written_number.hpp"
 
 namespace tcnum {
 namespace {
@@ -77,7 +71,7 @@ std::string separation_text(const Identification& found, const Tiles& answered) 
     return wrapped(
         fmt::format("{} agree with every answer, and none of {} inputs that were tried tells any two of them "
                     "apart.",
-                    left, count_text(static_cast<double>(s.tried))),
+                    left, count_text(s.tried)),
         0);
   }
   std::string text = fmt::format("{} agree with every answer. {} would ", left,
@@ -85,7 +79,7 @@ std::string separation_text(const Identification& found, const Tiles& answered) 
   text += s.groups == found.agreeing()
               ? "tell them apart"
               : fmt::format("leave {} groups of them, whose rows none of {} inputs that were tried tells apart",
-                            s.groups, count_text(static_cast<double>(s.tried)));
+                            s.groups, count_text(s.tried));
   text += s.inputs == 1 ? ":" : "; the first:";
   Rows results = {{"rows", "result of it"}};
   std::vector<std::pair<std::uint64_t, std::vector<std::size_t>>> by_result;

@@ -1,10 +1,6 @@
 // What tcnum.identify found, for people and for programs.
 #pragma once
 
-#include <cstddef>
-#include <nlohmann/json_fwd.hpp>
-#include <string>
-
 #include "tcnum/identify.hpp"
 
 namespace tcnum {

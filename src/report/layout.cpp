@@ -1,10 +1,14 @@
 #include "layout.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "io/printable.hpp"
+#include "tcnum/error.hpp"
 
 namespace tcnum {
 namespace {
@@ -45,6 +49,83 @@ std::vector<std::size_t> column_widths(const std::vector<std::vector<std::string
   }
   widths.back() = before + kNarrowestLast > kReportWidth ? kNarrowestLast : kReportWidth - before;
   return widths;
+}
+
+// --- A table in a style -----------------------------------------------------------------------------------------
+
+struct StyleName {
+  std::string_view name;
+  TableStyle style;
+};
+constexpr std::array<StyleName, 4> kStyleNames = {
+    {{"text", TableStyle::text}, {"md", TableStyle::markdown}, {"csv", TableStyle::csv}, {"latex", TableStyle::latex}}};
+
+/// What stands for a character of a style that means something there, or for one of UTF-8's.
+struct Escape {
+  std::string_view character, written;
+};
+constexpr std::string_view kMarkdownMarked = "\\|*_`~[]$#!", kLatexMarked = "{}$&#%_";  // by a backslash
+constexpr std::array<Escape, 3> kMarkdownEscapes = {{{"<", "&lt;"}, {">", "&gt;"}, {"&", "&amp;"}}};
+constexpr std::array<Escape, 9> kLatexEscapes = {{{"\\", "\\textbackslash{}"},
+                                                  {"^", "\\textasciicircum{}"},
+                                                  {"~", "\\textasciitilde{}"},
+                                                  {"<", "\\textless{}"},
+                                                  {">", "\\textgreater{}"},
+                                                  {"|", "\\textbar{}"},
+                                                  {"\"", "''"},
+                                                  {"×", "$\\times$"},
+                                                  {"→", "$\\to$"}}};
+
+std::string escaped(std::string_view text, std::string_view marked, std::span<const Escape> escapes) {
+  std::string out;
+  while (!text.empty()) {
+    const auto found = std::ranges::find_if(escapes, [&](const Escape& e) { return text.starts_with(e.character); });
+    const std::string_view taken = found == escapes.end() ? text.substr(0, 1) : found->character;
+    if (marked.find(taken) != marked.npos) out += '\\';
+    out += found != escapes.end() ? found->written : taken == "\n" || taken == "\r" ? " " : taken;
+    text.remove_prefix(taken.size());
+  }
+  return out;
+}
+
+/// As RFC 4180 has it.
+std::string csv_cell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + "\"";
+}
+
+using Cells = std::vector<std::string>;
+
+/// Characters of a cell of text from which on it is wrapped.
+constexpr std::size_t kWideCell = 24;
+
+/// Each cell as `cell` has it, between `before`, `between` and `after`.
+std::string line_of(const Cells& row, std::string (*cell)(std::string_view), std::string_view before,
+                    std::string_view between, std::string_view after) {
+  Cells cells;
+  for (const std::string& each : row) cells.push_back(cell(each));
+  return fmt::format("{}{}{}", before, fmt::join(cells, between), after);
+}
+
+/// Headings, then rows.
+std::vector<Cells> filled_columns(const std::vector<TableRow>& rows) {
+  std::vector<Cells> table(rows.size() + 1);
+  for (std::size_t c = 0; c < rows.front().cells.size(); ++c) {
+    if (std::ranges::all_of(rows, [&](const TableRow& row) { return row.cells[c].second.empty(); })) continue;
+    table.front().push_back(rows.front().cells[c].first);
+    for (std::size_t r = 0; r < rows.size(); ++r) table[r + 1].push_back(rows[r].cells[c].second);
+  }
+  return table;
+}
+
+std::string markdown_cell(std::string_view text) { return escaped(text, kMarkdownMarked, kMarkdownEscapes); }
+
+std::string latex_cell(std::string_view text) {
+  // A number's minus is no hyphen.
+  const bool minus = text.size() > 1 && text.front() == '-' && text[1] >= '0' && text[1] <= '9';
+  return (minus ? "$-$" : "") + escaped(text.substr(minus ? 1 : 0), kLatexMarked, kLatexEscapes);
 }
 
 }  // namespace
@@ -97,6 +178,35 @@ std::string count_text(double count) {
   return digits;
 }
 
-std::string plural(std::size_t n, std::string_view noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
+std::string plural(std::size_t n, std::string_view noun) {
+  return fmt::format("{} {}{}", count_text(n), noun, n == 1 ? "" : "s");
+}
+
+TableStyle parse_table_style(std::string_view text) {
+  const auto found = std::ranges::find(kStyleNames, text, &StyleName::name);
+  if (found != kStyleNames.end()) return found->style;
+  throw InputError(fmt::format("--table: {} is no kind of table; expected text, md, csv or latex", text));
+}
+
+std::string property_table(const std::vector<TableRow>& rows, TableStyle style) {
+  if (rows.empty()) return "";
+  const std::vector<Cells> table = filled_columns(rows);
+  if (style == TableStyle::text) return table_text(table, kWideCell);
+  const std::size_t columns = table.front().size();
+  const std::string markdown_rule = line_of(Cells(columns, "---"), markdown_cell, "| ", " | ", " |\n");
+  std::string out =
+      style == TableStyle::latex ? fmt::format("\\begin{{tabular}}{{{}}}\n\\toprule\n", std::string(columns, 'l')) : "";
+  for (const Cells& row : table) {
+    const bool is_heading = &row == &table.front();
+    if (style == TableStyle::csv) {
+      out += line_of(row, csv_cell, "", ",", "\n");
+    } else if (style == TableStyle::markdown) {
+      out += line_of(row, markdown_cell, "| ", " | ", " |\n") + (is_heading ? markdown_rule : "");
+    } else {
+      out += line_of(row, latex_cell, "", " & ", " \\\\\n") + (is_heading ? "\\midrule\n" : "");
+    }
+  }
+  return style == TableStyle::latex ? out + "\\bottomrule\n\\end{tabular}\n" : out;
+}
 
 }  // namespace tcnum

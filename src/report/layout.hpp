@@ -1,8 +1,10 @@
-// Text in lines and columns, printable() whatever it holds.
+// Text in lines and columns, printable() whatever it holds, and tables for papers and spreadsheets.
 #pragma once
 
+#include <concepts>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tcnum {
@@ -23,8 +25,23 @@ std::string padded(std::string_view text, std::size_t width);
 
 /// 12345678 as "12,345,678"; datapaths of a space, which may be fewer than exact, as "1.2e+12".
 std::string count_text(double count);
-inline std::string count_text(std::size_t count) { return count_text(static_cast<double>(count)); }
-/// "1 product", "2 products".
+template <std::integral Whole>
+std::string count_text(Whole count) {
+  return count_text(static_cast<double>(count));
+}
+/// "1 product", "1,024 products".
 std::string plural(std::size_t n, std::string_view noun);
+
+enum class TableStyle : unsigned char { text, markdown, csv, latex };
+/// By what users of --table call it: "text", "md", "csv", "latex". Throws InputError for anything else.
+TableStyle parse_table_style(std::string_view text);
+
+/// A row: what each column has for an instruction, by the column's name. An empty cell says that the property does not
+/// apply, or is not known.
+struct TableRow {
+  std::vector<std::pair<std::string, std::string>> cells;
+};
+/// With the columns of all rows, without those that are empty in all. Of LaTeX, a tabular with the rules of booktabs.
+std::string property_table(const std::vector<TableRow>& rows, TableStyle style);
 
 }  // namespace tcnum

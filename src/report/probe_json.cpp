@@ -1,9 +1,5 @@
-#include <nlohmann/json.hpp>
 
-#include "finding.hpp"
 #include "probe_report.hpp"
-#include "problem_text.hpp"
-#include "sentence.hpp"
 
 namespace tcnum {
 namespace {
@@ -37,17 +33,8 @@ std::string_view structure_kind(const Space& space, const Choice& choice) {
 
 /// What becomes of a number too large for the result.
 std::string_view overflow_word(Overflow overflow) {
-  switch (overflow) {
-    case Overflow::ieee:
-      return "ieee";
-    case Overflow::infinity:
-      return "inf";
-    case Overflow::max_finite:
-      return "max_finite";
-    case Overflow::wrap:
-      return "wrap";
-  }
-  return {};
+  static constexpr std::array<std::string_view, 4> kWords = {"ieee", "inf", "max_finite", "wrap"};
+  return kWords[static_cast<std::size_t>(overflow)];
 }
 
 /// The value of a property: a number where it is one.

@@ -1,13 +1,6 @@
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <map>
-
-#include "finding.hpp"
-#include "layout.hpp"
 #include "probe_report.hpp"
-#include "problem_text.hpp"
-#include "sentence.hpp"
 
 namespace tcnum {
 namespace {
@@ -145,6 +138,23 @@ std::string text_report(const ProbeReport& report) {
                          {answerer(report.source), r.counterexample->observed});
   }
   return text + accounts_text(report) + "\n" + circumstances_text(report);
+}
+
+TableRow table_row(const ProbeReport& report) {
+  const Space& space = report.fit.space();
+  TableRow row;
+  row.cells = {{"instruction", space.instruction().name()},
+               {"verdict", std::string(name(report.result.verdict))},
+               {"datapath", short_text(report.result.datapath)}};
+  for (std::size_t i = 0; i < kProperties; ++i) {
+    const auto property = static_cast<Property>(i);
+    const Finding finding(report.fit, report.result, property);
+    std::string value = finding.interesting() ? finding.value() : "";
+    if (value == "does not apply") value.clear();
+    row.cells.emplace_back(name(property), std::move(value));
+  }
+  row.cells.emplace_back("answers", std::to_string(report.fit.evidence().size()));
+  return row;
 }
 
 }  // namespace tcnum

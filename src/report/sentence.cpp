@@ -1,12 +1,8 @@
-#include "sentence.hpp"
+#include "probe_report.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-
-#include "layout.hpp"
 
 namespace tcnum {
 namespace {

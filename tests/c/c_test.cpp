@@ -735,7 +735,7 @@ TEST(CThreads, HaveMessagesOfTheirOwn) {
     for (int n = 0; n < 1000; ++n) {
       auto info = sized<tcnum_format_info>();
       ASSERT_EQ(tcnum_format_at(100 + i, &info), TCNUM_INVALID);
-      ASSERT_EQ(tcnum_message(), "index: is " + std::to_string(100 + i) + "; expected a number below 20");
+      ASSERT_EQ(tcnum_message(), "index: is " + std::to_string(100 + i) + "; expected a number below 20, the formats");
     }
   });
 }

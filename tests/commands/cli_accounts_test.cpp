@@ -89,22 +89,16 @@ TEST_F(CliAccounts, SparseBlocksShareTheScalesOfTheirGroups) {
 }
 
 TEST_F(CliAccounts, AnAccountIsNamed) {
-  const std::vector<std::string> explain = {"explain", "--arch", "sm_80", "--instr", "mma.m16n8k8.f16.f16.f16.f16"};
-  const auto with = [&](std::vector<std::string> more) {
-    std::vector<std::string> all = explain;
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  };
-  Result r = run(explain);
+  const std::string name = "mma.m16n8k8.f16.f16.f16.f16", of = "sm_80:" + name + ":";
+  Result r = run({"explain", "--arch", "sm_80", "--instr", name});
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_NE(r.out.find("datapath Khattak & Mikaitis"), std::string::npos);
   EXPECT_NE(r.out.find("explains 5000 published answers of the A100"), std::string::npos);
-  r = run(with({"--account", "MMA-Sim"}));
+  r = run({"explain", "--datapath", of + "MMA-Sim"});
   EXPECT_NE(r.out.find("datapath MMA-Sim"), std::string::npos) << r.err;
-  expect_failure(with({"--account", "nobody"}), 2, {"--account", "nobody", "MMA-Sim", "Khattak"});
-  expect_failure({"explain", "--account", "MMA-Sim", "--datapath", kDatapath}, 2, {"--account", "--datapath"});
-  r = run(with(
-      {"--account", "MMA-Sim", "--account", "Khattak & Mikaitis", "--a", "2^-12", "--b", "2^-9", "--json", "e.json"}));
+  expect_failure({"explain", "--datapath", of + "nobody"}, 2, {"--datapath: account: nobody", "MMA-Sim", "Khattak"});
+  r = run({"explain", "--datapath", of + "MMA-Sim", "--datapath", of + "Khattak & Mikaitis", "--a", "2^-12", "--b",
+           "2^-9", "--json", "e.json"});
   ASSERT_EQ(r.status, 0) << r.err;
   std::vector<std::string> accounts;
   const json explained = json::parse(contents(folder_ / "e.json"));

@@ -124,7 +124,7 @@ TEST_F(CliNames, WrongOnesGetTheNearest) {
   instruction("wgmma.m64n8k32.f32.e4m3", {"wgmma.m64n8k32.f32.e4m3.e4m3"});
   expect_failure({"explain", "--arch", "sm_80", "--instr", "wgmma.m64n8k16.f32.f16.f16"}, 2,
                  {"sm_80 does not have", "tcnum list --arch sm_80"});
-  expect_failure({"explain", "--datapath", kHopper + ":nobody"}, 2, {"--account: nobody", "fitted"});
+  expect_failure({"explain", "--datapath", kHopper + ":nobody"}, 2, {"--datapath: account: nobody", "fitted"});
   expect_failure({"explain", "--datapath", "sm_90:mma"}, 2, {"--instr: mma is unknown", "such as mma."});
   expect_failure({"list", "--arch", "gfx940"}, 2, {"--arch: gfx940 is unknown", "nearest are gfx9"});
   expect_failure({"explain", "--arch", "RTX 4095", "--format", "fp16"}, 2, {"nearest are RTX 4090 (sm_89), RTX 4080"});

@@ -8,8 +8,8 @@
 #include <array>
 #include <map>
 
-#include "labels.hpp"
 #include "cli.hpp"
+#include "labels.hpp"
 #include "sanitizers.hpp"
 #include "src/files/matrix_file.hpp"
 #include "tcnum/gemm.hpp"
@@ -215,7 +215,6 @@ TEST_F(CliOutput, OneFileIsNotWrittenTwice) {
         {"probe", "--from", "p.safetensors", "--json", "p.safetensors"},
         {"bench", "report", "own.json", "--markdown", "own.json"},
         {"explain", "--datapath", "own.json", "--a", "1", "--b", "1", "--json", "own.json"},
-        {"explain", "--datapath", "own.json", "--a", "1", "--b", "1", "--latex", "link.json", "--json", "r.json"},
         {"diff", "--datapath", "own.json", "--datapath", kDatapath, "--json", "own.json"},
         {"diff", "--plan", "own.json", "--plan", "nvjet", "--format", "fp16", "--json", "own.json"},
         {"generate", "--datapath", "own.json", "--out", "own.json"},
@@ -249,7 +248,6 @@ TEST_F(CliOutput, NamesForgeNoLines) {
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
            {"explain", "--datapath", odd, "--a", "1", "--b", "1"},
            {"explain", "--datapath", odd, "--datapath", kDatapath, "--a", "1", "--b", "1"},
-           {"explain", "--datapath", odd, "--a", "1", "--b", "1", "--latex", "-"},
            {"explain", "--in", matrices, "--plan", "plan\n\x1b.json", "--at", "0,0"},
            {"diff", "--datapath", odd, "--datapath", kDatapath},
            {"diff", "--plan", "plan\n\x1b.json", "--plan", "nvjet", "--format", "fp16", "--most-k", "64"},
@@ -288,6 +286,11 @@ TEST_F(CliOutput, AFolderThatIsReadOnlyIsRefusedBeforeTheWork) {
   }
   EXPECT_EQ(text("ro/r.json"), record);
   fs::permissions(folder_ / "ro", fs::perms::owner_all);
+}
+
+TEST_F(CliOutput, TheCitationIsOfThisVersion) {
+  EXPECT_NE(contents(TCNUM_SOURCE_DIR "/CITATION.cff").find("\nversion: " + run({"--version"}).out.substr(6)),
+            std::string::npos);
 }
 
 // --- Memory and threads.

@@ -37,7 +37,6 @@ TEST_F(Cli, WrongUsageIsOneLineThatNamesWhatIsRight) {
   expect_failure({"probe", "--bogus"}, 2, {"--bogus"});
   expect_failure({"probe", "--arch"}, 2, {"--arch"});
   expect_failure({"probe", "--seed", "many"}, 2, {"--seed", "many"});
-  expect_failure({"verify", "--campaign", "--arch", "sm_90"}, 2, {"--campaign needs a value", "--arch"});
   expect_failure({"probe", "--format", "fp16"}, 2, {"--arch", "sm_90"});
   expect_failure({"probe", "--arch", "sm_91", "--format", "fp16"}, 2, {"sm_91", "sm_90", "gfx942"});
   expect_failure({"probe", "--arch", "sm_90", "--format", "fp17"}, 2, {"fp17", "fp16", "fp8e4m3"});

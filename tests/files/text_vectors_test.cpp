@@ -12,8 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "src/files/array_vectors.hpp"
-#include "src/files/text_vectors.hpp"
+#include "src/files/dot_vectors.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/sparse_tiles.hpp"
@@ -21,7 +20,7 @@
 namespace tcnum {
 namespace {
 
-constexpr std::array kForms = {TextForm::csv, TextForm::hex, TextForm::testfloat};
+constexpr std::array kForms = {TextForm::csv, TextForm::hex};
 
 /// Any codes, the elements of a sparse A where make_operands() puts them.
 Tiles any_tiles(const Instruction& in, std::size_t count, std::size_t m, std::size_t n) {
@@ -72,7 +71,6 @@ TEST_P(TextVectorsOf, ComeBackAsTheyWere) {
       ASSERT_EQ(back.tiles.d[i], vectors.tiles.d[i]);
     }
     EXPECT_EQ(print(back, in, form), text);
-    if (form == TextForm::testfloat) continue;  // which says nothing of itself
     EXPECT_EQ(back.instruction, vectors.instruction);
     EXPECT_EQ(back.arch, vectors.arch);
     EXPECT_EQ(back.device, vectors.device);
@@ -131,10 +129,6 @@ TEST(TextVectors, AreReadAsPeopleWriteThem) {
                           .tiles;
   ASSERT_EQ(words.size(), 2u);
   EXPECT_EQ(problem_at(words, 1), (Problem{{0x3c00, 0x4000}, {0x3c00, 0x3c00}, 0x3f800000}));
-
-  const Tiles lines = read("3C00 4000 3C00 3C00 00000000 40400000", in, TextForm::testfloat).tiles;
-  EXPECT_EQ(problem_at(lines, 0), (Problem{{0x3c00, 0x4000}, {0x3c00, 0x3c00}, 0}));
-  EXPECT_EQ(lines.d[0], 0x40400000u);
 }
 
 /// A key is a stranger's, as a value is: none becomes a result, another key, or something that a terminal obeys.
@@ -152,7 +146,6 @@ TEST(TextVectors, KeysForgeNothing) {
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
     const Vectors back = read(text, in, form);
     EXPECT_EQ(back.tiles.count, 1u);
-    if (form == TextForm::testfloat) continue;
     EXPECT_EQ(back.instruction, vectors.instruction);
     EXPECT_EQ(back.arch, "sm_90");
     EXPECT_EQ(back.device, "");
@@ -182,8 +175,6 @@ TEST(TextVectors, SayWhatIsWrong) {
       {TextForm::hex, "// nothing\n@0010\n", "line 2: an address"},
       {TextForm::hex, "3c00_3c00\n", "line 1: a word of 8 digits; expected 32, or 24 without results"},
       {TextForm::hex, "3c00_3c0x_3c00_3c00_00000000_00000000\n", "line 1: a1: \"3c0x\""},
-      {TextForm::testfloat, "3C00 3C00 3C00 3C00 0\n1 2", "text: line 2: has 2 elements"},
-      {TextForm::testfloat, "3C000 3C00 3C00 3C00 0 0", "line 1: a0: \"3C000\"; expected 4 hexadecimal digits"},
   });
   for (const Case& each : cases) {
     try {
@@ -194,11 +185,8 @@ TEST(TextVectors, SayWhatIsWrong) {
     }
   }
   const Instruction sparse = *find_instruction("mma.sp.m16n8k16.f32.f16.f16.f32");
-  std::string text;
-  for (int i = 0; i < 8; ++i) text += "0 ";
-  for (int i = 0; i < 8; ++i) text += "3 ";
-  for (int i = 0; i < 18; ++i) text += "0 ";
-  EXPECT_THROW((void)read(text, sparse, TextForm::testfloat), InputError);
+  const std::string text = std::string(32, '0') + "0303030303030303" + std::string(80, '0');  // A, E, the others
+  EXPECT_THROW((void)read(text, sparse, TextForm::hex), InputError);
 }
 
 }  // namespace

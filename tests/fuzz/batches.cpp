@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "io/byte_source.hpp"
+#include "io/input_file.hpp"
 #include "src/files/batch.hpp"
 #include "tcnum/sparse_tiles.hpp"
 

@@ -4,7 +4,6 @@
 
 #include "harnesses.hpp"
 #include "src/commands/names.hpp"
-#include "src/commands/numbers.hpp"
 #include "src/questions/stream.hpp"
 
 namespace tcnum::fuzz {

@@ -6,7 +6,6 @@
 
 #include "harnesses.hpp"
 #include "src/commands/names.hpp"
-#include "src/commands/operands.hpp"
 #include "src/report/explain.hpp"
 #include "src/report/problem_text.hpp"
 #include "tcnum/emulator.hpp"

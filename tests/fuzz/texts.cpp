@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "src/files/text_vectors.hpp"
+#include "src/files/dot_vectors.hpp"
 #include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum::fuzz {
@@ -16,7 +16,7 @@ namespace {
 const std::string kPath = "t";
 
 /// The first byte says what the others are read as.
-constexpr std::array kForms = {TextForm::csv, TextForm::hex, TextForm::testfloat};
+constexpr std::array kForms = {TextForm::csv, TextForm::hex};
 constexpr char kFirst = 'a';
 
 const std::array<Instruction, 3>& subjects() {
@@ -67,10 +67,9 @@ std::vector<std::string> texts() {
     all.push_back(static_cast<char>(kFirst + static_cast<int>(kind)) +
                   print(vectors, kForms[kind % kForms.size()], in));
   }
-  const char csv = kFirst, hex = kFirst + 1, testfloat = kFirst + 2;
+  const char csv = kFirst, hex = kFirst + 1;
   all.push_back(csv + std::string("# by hand\na0,a1,b0,b1,c\n1.5,-2^-14,0x1,7,nan\n"));
   all.push_back(hex + std::string("// a comment\n3c00_4000_01_02_00000000 3c004000010200000000 // two\n"));
-  all.push_back(testfloat + std::string("3C00 4000 1 2 00000000 3F800000\n"));
   return all;
 }
 

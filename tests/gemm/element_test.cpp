@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "src/report/element_report.hpp"
-#include "src/report/plan_sentence.hpp"
+#include "src/report/explain.hpp"
+#include "src/report/gemm_report.hpp"
 #include "tcnum/gemm.hpp"
 
 namespace tcnum {

@@ -9,7 +9,6 @@
 
 #include "generators.hpp"
 #include "src/report/explain.hpp"
-#include "src/report/explanation.hpp"
 #include "tcnum/exact.hpp"
 
 namespace tcnum {

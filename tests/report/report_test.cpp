@@ -1,7 +1,7 @@
 // What reports say of a fit, and how their text is laid out.
+#include "src/report/datapath_text.hpp"
+#include "src/report/layout.hpp"
 #include "src/report/probe_report.hpp"
-#include "src/report/property_table.hpp"
-#include "src/report/short_datapath.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,6 @@
 #include "src/oracles/datapath_oracle.hpp"
 #include "src/report/layout.hpp"
 #include "src/report/problem_text.hpp"
-#include "src/report/sentence.hpp"
 
 namespace tcnum {
 namespace {

@@ -1,12 +1,46 @@
-#include "stored_codes.hpp"
+#include "elements.hpp"
 
-#include <algorithm>
 #include <bit>
-#include <cstdint>
 #include <cstring>
-#include <vector>
 
 namespace tcnum {
+namespace {
+
+/// Between commas, the names of those that are so.
+template <class Row, class IsSo>
+std::string list_of(std::span<const Row> all, const IsSo& is_so) {
+  std::string list;
+  for (const Row& each : all) {
+    if (is_so(each)) list.append(list.empty() ? "" : ", ").append(each.name);
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string formats_in(const ElementType& type) {
+  return list_of(std::span<const Format>(kFormats), [&](const Format& each) { return type.can_hold(each.id); });
+}
+
+std::string types_for(std::span<const ElementType> types, FormatId id) {
+  return list_of(types, [&](const ElementType& each) { return each.can_hold(id); });
+}
+
+std::string names_of(std::span<const ElementType> types) {
+  return list_of(types, [](const ElementType&) { return true; });
+}
+
+std::optional<std::uint64_t> byte_size(const std::vector<std::uint64_t>& shape, int bits_each) {
+  std::uint64_t elements = 1;
+  for (const std::uint64_t extent : shape) {
+    if (__builtin_mul_overflow(elements, extent, &elements)) return std::nullopt;
+  }
+  const uint128 bytes = (uint128{elements} * static_cast<unsigned>(bits_each) + 7) / 8;
+  return bytes >> 64 != 0 ? std::nullopt : std::optional(static_cast<std::uint64_t>(bytes));
+}
+
+// --- Codes as files hold them
+
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "files and Codes are little-endian");
@@ -36,16 +70,16 @@ void replace_codes(std::span<std::byte> bytes, std::size_t bytes_each, const Eac
 
 }  // namespace
 
-void unpack_codes(const Subject& subject, std::string_view field, const Format& f, std::span<std::byte> bytes,
-                  std::size_t first) {
+void unpack_codes(const Subject& subject, std::string_view field, const Format& f, std::span<std::byte> bytes) {
   if (fills_its_bytes(f)) return;
+  std::size_t number = 0;
   replace_codes(bytes, static_cast<std::size_t>(f.storage_bytes()), [&](std::uint64_t code) {
     if (stored(f, code) != code) {
-      subject.fail(field, "element {} is 0x{:0{}x}, which is no {}; expected {} bits{}", first, code,
+      subject.fail(field, "element {} is 0x{:0{}x}, which is no {}; expected {} bits{}", number, code,
                    2 * f.storage_bytes(), f.name, f.storage_bits,
                    is_signed_integer(f) ? ", sign-extended" : ", the rest zero");
     }
-    ++first;
+    ++number;
     return code & f.code_mask();
   });
 }
