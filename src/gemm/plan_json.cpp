@@ -45,6 +45,7 @@ constexpr bool kMayBeThere<std::optional<Value>> = true;
 // --- only where it is not its last value.
 
 constexpr auto kTailFields = [](auto& json, auto& tail) {
+  for (const char* key : {"rows", "columns", "blocks"}) json.needs({key}, "a number, 1 or more");
   json.field("rows", tail.rows);
   json.field("columns", tail.columns);
   json.field("lines", tail.lines, kLines);
@@ -53,6 +54,7 @@ constexpr auto kTailFields = [](auto& json, auto& tail) {
 };
 
 constexpr auto kSplitFields = [](auto& json, auto& split) {
+  json.needs({"chunk", "count"}, "how much of k a part takes, or count, which is how many parts there are");
   json.but(0u, "chunk", split.chunk);
   json.but(0u, "count", split.count);
   json.but(Rest::last_part, "rest", split.rest, kRests);
@@ -78,6 +80,7 @@ constexpr auto kEpilogueFields = [](auto& json, auto& epilogue) {
 
 constexpr auto kPlanFields = [](auto& json, auto& plan) {
   json.remark("schema", kSchema);
+  json.needs({"output"}, "the format of the results");
   json.field("name", plan.name);
   json.field("instruction", plan.instruction);
   json.field("arch", plan.arch);
@@ -117,6 +120,7 @@ class Writer {
   void remark(const char* key, std::string_view text = {}) {
     if (!text.empty()) json[key] = text;
   }
+  void needs(std::initializer_list<const char*>, std::string_view) {}
 
  private:
   static ordered_json written(const std::string& text) { return text; }
@@ -156,6 +160,11 @@ class Reader {
     field(key, to, how...);
   }
   void remark(const char* key, std::string_view = {}) { known_.push_back(key); }
+  /// One of these fields must be there.
+  void needs(std::initializer_list<const char*> keys, std::string_view expected) {
+    if (std::ranges::none_of(keys, [&](const char* key) { return json_.contains(key); }))
+      fields_.fail(*keys.begin(), fmt::format("is missing; expected {}", expected));
+  }
   void refuse_others() const {
     for (const auto& [key, value] : json_.items()) {
       if (std::ranges::find(known_, key) == known_.end())
@@ -216,7 +225,6 @@ class Reader {
 GemmPlan plan_from_json(const ordered_json& json, std::string_view where) {
   const JsonFields fields(json, std::string(where));
   if (fields.text("schema") != kSchema) throw InputError(fmt::format("{}: schema: expected \"{}\"", where, kSchema));
-  if (!json.contains("output")) fields.fail("output", "is missing; expected the format of the results");
   GemmPlan plan;
   Reader reader(json, std::string(where));
   kPlanFields(reader, plan);

@@ -255,9 +255,9 @@ TEST(GemmPlan, SaysWhatIsWrong) {
   EXPECT_EQ(refusal(R"({"promote_every": -1})"), "p.json.promote_every: expected a whole number, 0 or more");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "order": "up"}})"),
             "p.json.split_k.order: \"up\"; expected one of ascending, descending, pairs, fours");
-  EXPECT_EQ(
-      refusal(R"({"split_k": {}})"),
-      "p.json: split_k.chunk: 0; expected how much of k a part takes, or count, which is how many parts there are");
+  EXPECT_EQ(refusal(R"({"split_k": {}})"),
+            "p.json.split_k.chunk: is missing; expected how much of k a part takes, or count, which is how many parts "
+            "there are");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "count": 2}})"),
             "p.json: split_k.chunk: stands beside count; expected one of the two");
   EXPECT_EQ(refusal(R"({"split_k": {"count": 2}})"),
@@ -285,7 +285,7 @@ TEST(GemmPlan, SaysWhatIsWrong) {
   EXPECT_EQ(refusal(R"({"slices": 1025, "k_tile": 16})"), "p.json: slices: expected 1 to 1024");
   EXPECT_EQ(refusal(R"({"k_tile": 64, "split_k": {"count": 1}})"), "p.json: split_k.count: 1; expected 2 or more");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "tail": {"rows": 64, "columns": 64}}})"),
-            "p.json: split_k.tail.blocks: 0; expected 1 or more");
+            "p.json.split_k.tail.blocks: is missing; expected a number, 1 or more");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "tail": {"rows": 64, "columns": 0, "blocks": 1}}})"),
             "p.json: split_k.tail.columns: 0; expected 1 or more");
   EXPECT_EQ(refusal(R"({"convert": {"a": "nearest_even"}})"),
