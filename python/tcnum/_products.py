@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,85 +51,58 @@ def _matrices(operand: Operand, name: str, as_row: bool) -> np.ndarray:
 Matrix = tuple[np.ndarray, Format]  # codes, and their format
 
 
-class _Call:
-    """One way to multiply, for any number of matrices."""
-
-    def __init__(self, threads: int):
-        self.threads = threads
-
-    def run(self, matrices: dict[str, Matrix]) -> Matrix:
-        """Multiplies "a" and "b"; the other matrices are those that the call takes, by name."""
-        views = _arrays.Views()
-
-        def view(name: str) -> Any:
-            return views.of(*matrices[name]) if name in matrices else None
-
-        handle = ctypes.c_void_p()
-        with _interrupts.guarded() as guard:
-            try:
-                self.call(view, guard.progress, matrices["a"][1], ctypes.byref(handle))
-            except _library.Stopped:
-                _library.library.tcnum_matrix_free(handle)
-                raise
-        return _arrays.taken(handle)
-
-    def call(self, view: Callable[[str], Any], progress: Any, operands: Format, result: Any) -> None:
-        raise NotImplementedError
-
-
-class _ByInstruction(_Call):
-    def __init__(self, threads: int, arch: str | None, instr: str | None, account: str | None,
-                 of_datapath: Datapath | None, processor: str):  # fmt: skip
-        super().__init__(threads)
-        self.arch, self.instr, self.account = arch, instr, account
-        self.datapath, self.processor = of_datapath, processor
-        for name, text in {"arch": arch, "instr": instr, "account": account, "processor": processor}.items():
-            _library.encoded(text, name)  # refuses what is not text
-
-    def check(self, a: Operand, b: Operand) -> None:
-        if self.datapath is not None:
-            check_operand("a", a, self.datapath.a)
-            check_operand("b", b, self.datapath.b)
-        elif self.instr is not None and self.arch is not None:
-            by = instruction(self.arch, self.instr)
-            check_operand("a", a, by.a)
-            check_operand("b", b, by.b)
-
-    def call(self, view: Callable[[str], Any], progress: Any, operands: Format, result: Any) -> None:
-        options = _library.sized(
-            "tcnum_matmul_options",
-            arch=_library.encoded(self.arch, "arch"),
-            instruction=_library.encoded(self.instr, "instr"),
-            account=_library.encoded(self.account, "account"),
-            datapath=None if self.datapath is None else self.datapath._handle.value,
-            threads=self.threads,
-            processor=_library.encoded(self.processor, "processor"),
-            a_scales=view("a_scales"),
-            b_scales=view("b_scales"),
-            progress=progress,
-        )
-        _library.call("tcnum_matmul", view("a"), view("b"), view("c"), ctypes.byref(options), result)
-
-
 def gemm_options(alpha: float | None, beta: float | None, **others: Any) -> Any:
     """What comes to a product by a plan, for C."""
     numbers = {"alpha": _library.real("alpha", alpha), "beta": _library.real("beta", beta)}
     return _library.sized("tcnum_gemm_options", **numbers, **others)
 
 
-class _ByPlan(_Call):
-    def __init__(self, threads: int, plan: Plan, alpha: float | None, beta: float | None, processor: str = "cpu"):
-        super().__init__(threads)
-        self.processor = _library.encoded(processor, "processor")
-        self.plan, self.alpha, self.beta = plan, alpha, beta
+@dataclasses.dataclass(frozen=True)
+class How:
+    """One way to multiply, for any number of matrices: by an instruction, by a datapath, or by a plan."""
 
-    def call(self, view: Callable[[str], Any], progress: Any, operands: Format, result: Any) -> None:
-        matrices = {name: view(name) for name in ("c", "bias", "a_scales", "b_scales")}
-        options = gemm_options(
-            self.alpha, self.beta, threads=self.threads, progress=progress, processor=self.processor, **matrices
-        )
-        plan = self.plan._bound(operands.text).value
-        _library.call("tcnum_gemm", plan, view("a"), view("b"), ctypes.byref(options), result)
+    arch: str | None = None
+    instr: str | None = None
+    account: str | None = None
+    datapath: Datapath | None = None
+    plan: Plan | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    threads: int = 0
+    processor: str = "cpu"
+
+    def run(self, matrices: dict[str, Matrix]) -> Matrix:
+        """Multiplies "a" and "b"; the other matrices are those that the call takes, by name."""
+        views, handle = _arrays.Views(), ctypes.c_void_p()
+        names = ("a", "b", "c", "bias", "a_scales", "b_scales")
+        view = {name: views.of(*matrices[name]) if name in matrices else None for name in names}
+        same: dict[str, Any] = {name: view[name] for name in ("a_scales", "b_scales")}
+        same |= {"threads": self.threads, "processor": _library.encoded(self.processor, "processor")}
+        with _interrupts.guarded() as guard:
+            same["progress"] = guard.progress
+            try:
+                if self.plan is not None:
+                    options = gemm_options(self.alpha, self.beta, c=view["c"], bias=view["bias"], **same)
+                    plan = self.plan._bound(matrices["a"][1].text).value
+                    _library.call("tcnum_gemm", plan, view["a"], view["b"], ctypes.byref(options), ctypes.byref(handle))
+                else:
+                    texts = {"arch": self.arch, "instruction": self.instr, "account": self.account}
+                    same |= {name: _library.encoded(text, name) for name, text in texts.items()}
+                    own = None if self.datapath is None else self.datapath._handle.value
+                    options = _library.sized("tcnum_matmul_options", datapath=own, **same)
+                    operands = (view[name] for name in "abc")
+                    _library.call("tcnum_matmul", *operands, ctypes.byref(options), ctypes.byref(handle))
+            except _library.Stopped:
+                _library.library.tcnum_matrix_free(handle)
+                raise
+        return _arrays.taken(handle)
+
+    def check(self, a: Operand, b: Operand) -> None:
+        """Refuses operands of other formats than those of the instruction or datapath that is named."""
+        if self.datapath is not None or (self.instr is not None and self.arch is not None):
+            by = self.datapath or instruction(self.arch or "", self.instr or "")
+            check_operand("a", a, by.a)
+            check_operand("b", b, by.b)
 
 
 def matmul(
@@ -187,9 +160,8 @@ def matmul(
         for name, value in {"c": c, "bias": bias, "a_scales": a_scales, "b_scales": b_scales}.items()
         if value is not None
     }
-    how = _chosen(arch, instr, plan, datapath, account, out_dtype, alpha, beta, bias, rest, threads, processor)
-    if isinstance(how, _ByInstruction):
-        how.check(x, y)
+    how = _chosen(arch, instr, plan, datapath, account, out_dtype, alpha, beta, bias, threads, processor)
+    how.check(x, y)
     codes, f = _multiplied(x, y, rest, how)
     result = _arrays.given_back(codes, f, x)
     if out_dtype is not None and format_of(out_dtype) != f:
@@ -198,7 +170,7 @@ def matmul(
 
 
 def _chosen(arch: Any, instr: Any, plan: Any, of_datapath: Any, account: Any, out_dtype: Any, alpha: Any, beta: Any,
-            bias: Any, rest: dict[str, Operand], threads: int, processor: str) -> _Call:  # fmt: skip
+            bias: Any, threads: int, processor: str) -> How:  # fmt: skip
     if plan is not None:
         others = {"arch": arch, "instr": instr, "datapath": of_datapath, "account": account}
         for name, value in others.items():
@@ -207,28 +179,27 @@ def _chosen(arch: Any, instr: Any, plan: Any, of_datapath: Any, account: Any, ou
         chosen = plan_of(plan)
         if out_dtype is not None:
             chosen = chosen.with_(output=format_of(out_dtype).text)
-        return _ByPlan(threads, chosen, alpha, beta, processor)
+        return How(plan=chosen, alpha=alpha, beta=beta, threads=threads, processor=processor)
     for name, value in {"alpha": alpha, "beta": beta, "bias": bias}.items():
         if value is not None:
             raise InputError(f"{name}: is given without a plan; expected a plan, such as plan='nvjet'")
+    for name, text in {"arch": arch, "instr": instr, "account": account}.items():
+        _library.encoded(text, name)  # refuses what is not text
     if of_datapath is not None:
         own = of_datapath if isinstance(of_datapath, Datapath) else datapath(of_datapath)
-        return _ByInstruction(threads, arch, instr, account, own, processor)
-    return _ByInstruction(threads, arch or DEFAULT_ARCH, instr, account, None, processor)
+        return How(arch, instr, account, own, threads=threads, processor=processor)
+    return How(arch or DEFAULT_ARCH, instr, account, threads=threads, processor=processor)
 
 
-def by_instruction(arch: str | None, instr: str | None, of_datapath: Any, a: Format, b: Format) -> _ByInstruction:
-    """The call that computes a dot product of these formats: by the instruction that `matmul()` takes, or by a datapath."""
+def by_instruction(arch: str | None, instr: str | None, of_datapath: Any, a: Format, b: Format) -> How:
+    """The way to compute a dot product of these formats: by the instruction that `matmul()` takes, or by a datapath."""
     if of_datapath is not None:
-        own = of_datapath if isinstance(of_datapath, Datapath) else datapath(of_datapath)
-        return _ByInstruction(1, None, None, None, own, "cpu")
+        return How(datapath=of_datapath if isinstance(of_datapath, Datapath) else datapath(of_datapath))
     arch = arch or DEFAULT_ARCH
-    if instr is None:
-        instr = instruction_for(arch, a, b)
-    return _ByInstruction(1, arch, instr, None, None, "cpu")
+    return How(arch, instr or instruction_for(arch, a, b))
 
 
-def _multiplied(x: Operand, y: Operand, rest: dict[str, Operand], how: _Call) -> tuple[np.ndarray, Format]:
+def _multiplied(x: Operand, y: Operand, rest: dict[str, Operand], how: How) -> tuple[np.ndarray, Format]:
     a, b = _matrices(x, "a", True), _matrices(y, "b", False)
     if a.shape[-1] != b.shape[-2]:
         raise InputError(
