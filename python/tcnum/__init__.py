@@ -20,7 +20,6 @@ from ._diff import Difference, diff
 from ._error import ErrorReport, error
 from ._finding import GemmReport, Report, fit_gemm, probe
 from ._formats import Format, format_of, formats, own_format
-from ._mmasim import MFMA, MMA, WGMMA, MMABlockScale, TCGen05MMA, TCGen05MMABlockScale
 from ._plans import Plan
 from ._products import matmul, scaled_mm
 from ._tiles import Comparison, Tiles, explain, load
@@ -28,8 +27,7 @@ from ._tiles import Comparison, Tiles, explain, load
 __version__ = library.tcnum_version().decode()
 
 __all__ = [
-    "MFMA", "MMA", "WGMMA", "Arch", "Codes", "Comparison", "Datapath", "Difference", "Entry", "Error", "ErrorReport", "Format", "GemmReport",
-    "InputError", "Instruction", "InternalError", "MMABlockScale", "Plan", "Report", "TCGen05MMA",
-    "TCGen05MMABlockScale", "Tiles", "UnavailableError", "archs", "cast", "catalogue", "datapath", "decode", "diff", "error", "explain",
+    "Arch", "Codes", "Comparison", "Datapath", "Difference", "Entry", "Error", "ErrorReport", "Format", "GemmReport",
+    "InputError", "Instruction", "InternalError", "Plan", "Report", "Tiles", "UnavailableError", "archs", "cast", "catalogue", "datapath", "decode", "diff", "error", "explain",
     "fit_gemm", "format_of", "formats", "instruction", "instructions", "load", "matmul", "own_format", "probe", "scaled_mm", "testing",
 ]  # fmt: skip

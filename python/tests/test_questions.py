@@ -453,11 +453,3 @@ class Catalogue(unittest.TestCase):
         with self.assertRaisesRegex(tcnum.InputError, "colour"):
             plan.with_(colour="red")
 
-    def test_mma_sims_names(self):
-        a, b, c = halves(16, 16), halves(16, 8, seed=2), np.zeros((16, 8), np.float32)
-        mma = tcnum.MMA("Ampere", "m16n8k16.f32.f16.f16.f32")
-        np.testing.assert_array_equal(mma(a, b, c), tcnum.matmul(a, b, c, arch="sm_80", instr="mma.m16n8k16.f32.f16.f16.f32"))
-        self.assertEqual((mma.m, mma.n, mma.k), (16, 8, 16))
-        self.assertIn("wgmma", repr(tcnum.MMA("Hopper", "m64n8k16.f32.f16.f16")))
-        with self.assertRaisesRegex(tcnum.InputError, "arch: is 'Pascal'"):
-            tcnum.MMA("Pascal", "m16n8k16.f32.f16.f16.f32")
