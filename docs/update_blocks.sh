@@ -71,18 +71,7 @@ update() {
 
 # --- Blocks that are no single command -------------------------------------------------------------------------------
 
-# Keeps the plot of that number of a section of an H200's report as a file.
-plot() {
-  local file=$1 number=$2 section=$3
-  mkdir -p docs/plots
-  ./run bench report --device h200 --section "$section" --html - |
-    awk -v number="$number" '/<svg/ { ++count } count == number { print } /<\/svg>/ && count == number { exit }' |
-    sed '1s|<svg |<svg xmlns="http://www.w3.org/2000/svg" |' >"docs/plots/$file"
-}
-plots() {
-  plot h200-wgmma.svg 1 'wgmma and wgmma.sp: throughput and power'
-  plot h200-bandwidth.svg 2 'Memory: bandwidth'
-}
+plots() { docs/plots.py vectors/sm_90/bench.json docs/plots; }
 
 # With the files that docs/tutorial.md has made by then.
 in_tutorial() {

@@ -4,24 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "bench.hpp"
 #include "bench/device/device.hpp"
-#include "bench/measure/gemm/product_model.hpp"
 #include "bench/measure/measurement.hpp"
-#include "bench/measure/memory/memory.hpp"
-#include "bench/measure/report/pages.hpp"
-#include "bench/measure/report/printers.hpp"
-#include "bench/measure/run_records.hpp"
-#include "bench/measure/tensor.hpp"
-#include "bench_document.hpp"
-#include "bench_parts.hpp"
-#include "device_records.hpp"
 #include "emu/parallel.hpp"
-#include "product_shapes.hpp"
+#include "run_document.hpp"
 #include "src/campaign/launch.hpp"
 #include "src/campaign/record.hpp"
 #include "src/commands/interrupt.hpp"
@@ -50,13 +42,66 @@ std::span<const BenchSuite> bench_suites() {
 
 namespace {
 
+using bench::Measurement;
+
+/// A measurement, and what of it the user wants.
+struct SuitePart {
+  const Measurement* measurement;
+  bench::Selection selection;
+  std::vector<std::string> subjects;
+};
+
+bool has_axis(const std::vector<bench::Axis>& axes, const std::string& name) {
+  return std::ranges::find(axes, name, &bench::Axis::name) != axes.end();
+}
+
+/// An axis counts for the measurements that have it; InputError for one that none has.
+std::vector<SuitePart> parts_of(const BenchSuite& suite, const BenchOptions& options) {
+  std::vector<SuitePart> parts;
+  std::vector<bench::Axis> all;
+  for (const Measurement& m : bench::measurements()) {
+    const bool wanted =
+        suite.measurements.empty() || std::ranges::find(suite.measurements, m.name) != suite.measurements.end();
+    if (!wanted) continue;
+    parts.push_back({&m, {}, {}});
+    std::ranges::copy_if(m.axes, std::back_inserter(all),
+                         [&](const bench::Axis& axis) { return !has_axis(all, axis.name); });
+  }
+  bench::parse_axes(options.axes, all);
+  for (SuitePart& part : parts) {
+    std::vector<std::string> mine;
+    std::ranges::copy_if(options.axes, std::back_inserter(mine), [&](const std::string& text) {
+      return has_axis(part.measurement->axes, text.substr(0, text.find('=')));
+    });
+    part.selection = bench::parse_axes(mine, part.measurement->axes);
+  }
+  return parts;
+}
+
+/// Fills in the subjects that an architecture has; InputError if there is none at all.
+void choose_subjects(std::vector<SuitePart>& parts, const std::vector<std::string>& globs, const BenchSuite& suite,
+                     ArchId id) {
+  bool any = false;
+  for (SuitePart& part : parts) {
+    for (std::string& name : part.measurement->subjects(id)) {
+      if (globs.empty() ? part.measurement->by_default(name) : bench::matches(globs, name)) {
+        part.subjects.push_back(std::move(name));
+        any = true;
+      }
+    }
+  }
+  if (any) return;
+  throw InputError(
+      fmt::format("--instr: {} matches nothing of {}; expected a name or a glob of those that `tcnum "
+                  "bench {} --list` shows, such as 'wgmma.*'",
+                  fmt::join(globs, ", "), arch(id).name, suite.name));
+}
+
 int list_parts(std::vector<SuitePart> parts, const BenchOptions& options, const BenchSuite& suite) {
   const GpuInfo gpu = options.arch.empty() ? gpu_info() : GpuInfo{};
   const std::optional<ArchId> own = gpu.present ? find_arch(gpu.arch) : std::nullopt;
   const ArchId id = options.arch.empty() ? own.value_or(ArchId::sm_90) : parse_arch(options.arch);
-  BenchOptions every = options;
-  if (every.globs.empty()) every.globs = {"*"};
-  choose_subjects(parts, every, suite, id);
+  choose_subjects(parts, options.globs.empty() ? std::vector<std::string>{"*"} : options.globs, suite, id);
   for (const SuitePart& part : parts) {
     if (part.subjects.empty()) continue;
     say(fmt::format("{}: {}\n\n", part.measurement->name, part.measurement->meaning));
@@ -66,7 +111,7 @@ int list_parts(std::vector<SuitePart> parts, const BenchOptions& options, const 
       if (axis.defaults != axis.values) values += fmt::format(" ({})", fmt::join(axis.defaults, ", "));
       rows.push_back({axis.name, axis.meaning, values});
     }
-    if (rows.size() > 1) say(table_text(rows) + "\n");
+    say(table_text(rows) + "\n");
     for (const std::string& subject : part.subjects) {
       say(fmt::format("  {}{}\n", subject, part.measurement->by_default(subject) ? "" : " (only if asked for)"));
     }
@@ -104,24 +149,44 @@ bench::Settings settings_of(const BenchOptions& options) {
   return settings;
 }
 
-void require_good_files(const BenchOptions& options) {
-  require_writable(options.json);
-  require_no_stdout({"--checkpoint", options.checkpoint});
-  require_writable(options.checkpoint);
+/// Of the axes that a row goes over, those of which the user wants some values only.
+std::vector<bench::Field> settings_of_rows(const SuitePart& part) {
+  std::vector<bench::Field> settings;
+  for (const bench::Axis& axis : part.measurement->axes) {
+    const std::vector<std::string>& wanted = part.selection.at(axis.name);
+    if (!axis.swept || wanted == axis.defaults) continue;
+    settings.push_back({axis.name, fmt::format("{}", fmt::join(wanted, ","))});
+  }
+  return settings;
 }
 
-void require_gpu() {
-  const GpuInfo gpu = gpu_info();
-  if (gpu.present) return;
-  throw UnavailableError(
-      fmt::format("no GPU: {}; `tcnum bench report --section NAME` shows what was recorded of one", gpu.why_not));
+/// Measures the parts on one GPU, until interrupted: all rows that the document does not have.
+void measure_parts(TimingDevice& device, ArchId id, const std::vector<SuitePart>& parts, bench::Settings settings,
+                   RunDocument& document) {
+  for (const SuitePart& part : parts) {
+    if (part.subjects.empty() || interrupted) continue;
+    const auto with_settings = [&](bench::Record record) {
+      record.settings = settings_of_rows(part);
+      return record;
+    };
+    settings.has = [&](const bench::Record& row) {
+      return row.text("shapes") != "own" && document.has(with_settings(row));  // a record does not say which those were
+    };
+    part.measurement->measure(device, id, part.subjects, part.selection, settings,
+                              [&](bench::Record record) { document.add(with_settings(std::move(record))); });
+  }
 }
 
 /// Measures what is asked for, and keeps it.
 int measure_suite(const BenchSuite& suite, const BenchOptions& options, std::vector<SuitePart> parts) {
-  require_good_files(options);
+  require_writable(options.json);
+  require_no_stdout({"--checkpoint", options.checkpoint});
+  require_writable(options.checkpoint);
   std::vector<GemmShape> shapes = own_shapes(options);
-  require_gpu();
+  if (const GpuInfo gpu = gpu_info(); !gpu.present) {
+    throw UnavailableError(
+        fmt::format("no GPU: {}; `tcnum bench report --section NAME` shows what was recorded of one", gpu.why_not));
+  }
   std::optional<FileLock> json_lock, checkpoint_lock;  // of what is written after each row
   if (!options.json.empty() && options.json != "-") json_lock.emplace(options.json, FileLock::IfHeld::refuse);
   if (!options.checkpoint.empty()) checkpoint_lock.emplace(options.checkpoint, FileLock::IfHeld::refuse);
@@ -138,9 +203,15 @@ int measure_suite(const BenchSuite& suite, const BenchOptions& options, std::vec
   Attempts attempts;
   const bool measured = attempts.attempt([&] {
     const std::unique_ptr<TimingDevice> timing = make_timing_device(0);
-    document.set_facts(timing->facts());
-    choose_subjects(parts, options, suite, arch_of(timing->facts()));
-    measure_parts(*timing, parts, settings, document);
+    const TimingFacts& facts = timing->facts();
+    document.set_facts(facts);
+    const auto id = find_arch(facts.arch);
+    if (!id) {
+      throw UnavailableError(
+          fmt::format("the GPU ({}, {}) is of no architecture that tcnum knows", facts.device, facts.arch));
+    }
+    choose_subjects(parts, options.globs, suite, *id);
+    measure_parts(*timing, *id, parts, settings, document);
   });
   progress.clear();
   if (measured || document.any()) document.finish(attempts);  // what was finished is kept
@@ -164,66 +235,6 @@ int run_bench(const BenchSuite& suite, const BenchOptions& asked) {
     }
   }
   return options.list ? list_parts(std::move(parts), options, suite) : measure_suite(suite, options, std::move(parts));
-}
-
-namespace {
-
-/// Adds another file's records, in place of those of the same rows, and keeps the settings that both have.
-void merge(bench::Document& document, bench::Document more) {
-  std::erase_if(document.settings,
-                [&](const bench::Field& f) { return std::ranges::find(more.settings, f) == more.settings.end(); });
-  bench::RowPlaces places(document);
-  for (bench::Record& record : more.records) {
-    if (record.date.empty()) record.date = more.facts.date;
-    places.put(document, std::move(record));
-  }
-}
-
-bench::Document read_with_models(const std::string& file) {
-  bench::Document document = bench::read_document(file);
-  bench::put_models(document, file);
-  return document;
-}
-
-/// All files' records as one.
-DeviceRecord read_together(const std::vector<std::string>& files) {
-  DeviceRecord record{read_with_models(files.front()), files.front(), ""};
-  for (std::size_t i = 1; i < files.size(); ++i) {
-    bench::Document more = read_with_models(files[i]);
-    const std::string& device = record.document.facts.device;
-    if (more.facts.device != device) {
-      throw InputError(fmt::format("{}: device.name: {}; expected {}, as in {}", files[i], more.facts.device, device,
-                                   files.front()));
-    }
-    merge(record.document, std::move(more));
-  }
-  bench::put_shares(record.document);
-  bench::put_product_models(record.document);
-  return record;
-}
-
-}  // namespace
-
-int run_bench_report(const BenchReportOptions& options) {
-  for (const std::string& path : {options.markdown, options.html, options.json}) require_writable(path);
-  std::optional<FileLock> lock;  // of what may be one of the files, with more added
-  if (!options.json.empty() && options.json != "-") lock.emplace(options.json, FileLock::IfHeld::wait);
-  const DeviceRecord record = options.files.empty() ? find_device_record(options.device) : read_together(options.files);
-  const bench::Document& document = record.document;
-  const auto arch = find_arch(document.facts.arch);
-  const SassTable sass = arch ? find_sass(*arch) : SassTable{};
-  const std::string& section = options.section;
-  const auto markdown = [&] { return bench::markdown_page(document, sass, section); };
-  Attempts attempts;
-  if (!options.json.empty()) attempts.attempt([&] { write_text(options.json, bench::json_text(document)); });
-  if (!options.html.empty()) {
-    attempts.attempt([&] { write_text(options.html, bench::html_page(document, sass, section)); });
-  }
-  if (!options.markdown.empty()) attempts.attempt([&] { write_text(options.markdown, markdown()); });
-  if (options.markdown.empty() && options.html.empty() && options.json.empty()) {
-    say(section.empty() ? markdown() : record_line(record) + "\n\n" + bench::text_page(document, sass, section));
-  }
-  return attempts.finish(kAgreed);
 }
 
 }  // namespace tcnum

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "bench.hpp"
-#include "product_shapes.hpp"
 #include "src/commands/options.hpp"
 #include "src/commands/program.hpp"
 
@@ -19,7 +18,7 @@ void add_bench_suite(CLI::App& bench_app, const BenchSuite& suite, Action& actio
   command.add_option("--instr", options->globs,
                      "Instructions or operations, names or globs such as 'wgmma.*'; '*' is all (default: all but those "
                      "that --list marks)");
-  command.add_option("-a,--axis", options->axes, "Values of an axis, such as N=8,16,…,256 or source=ss,rs; repeatable")
+  command.add_option("-a,--axis", options->axes, "Values of an axis, such as N=8,16,256 or source=ss,rs; repeatable")
       ->allow_extra_args(false);
   command.add_option("--arch", options->arch, "With --list: architecture (default: the GPU's)");
   constexpr double kMostSeconds = 60;
@@ -54,9 +53,8 @@ void add_bench(CLI::App& app, Action& action) {
                     "What --json wrote; of a row that several have, the last one's counts (default: a record)");
   report.add_option("--device", options->device, kDeviceHelp)->excludes("files");
   report.add_option("--section", options->section,
-                    "Sections with this title, or this text in it, as text; with --markdown or --html, in that");
+                    "Sections with this title, or this text in it, as text; with --markdown, in that");
   add_output(report, "--markdown", options->markdown, "Write it as Markdown (- for standard output)");
-  add_output(report, "--html", options->html, "Write it as one HTML page with plots (- for standard output)");
   add_output(report, "--json", options->json, "Write the records of all files as one (- for standard output)")
       ->excludes("--section");
 }
@@ -88,8 +86,6 @@ void add_model(CLI::App& app, Action& action) {
                      "In place of --m, --n, --k: a file with a product a line below the heading m,n,k or m,n,k,format "
                      "(- for standard input)");
   add_output(command, "--csv", options->csv, "Write a line for each product and tile (- for standard output)");
-  add_output(command, "--svg", options->svg,
-             "Draw the fastest tile's rates by what limits them (- for standard output)");
 }
 
 }  // namespace tcnum

@@ -3,14 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 
 #include "bench.hpp"
 #include "bench/measure/gemm/gemm.hpp"
 #include "bench/measure/gemm/product_model.hpp"
-#include "bench/measure/report/plot.hpp"
-#include "device_records.hpp"
-#include "product_shapes.hpp"
 #include "src/commands/names.hpp"
 #include "src/commands/output.hpp"
 #include "src/report/layout.hpp"
@@ -113,27 +110,6 @@ std::string csv_of(const std::vector<Row>& rows, Calls calls) {
   return csv;
 }
 
-/// Rates over the size, by what limits; of each product the fastest tile of our kernel.
-std::string svg_of(const ProductDevice& device, const std::vector<std::vector<Row>>& products) {
-  bench::Plot plot{fmt::format("Matrix products predicted on {}, by what limits", device.name),
-                   "operations / 1e9",
-                   "Tops/s",
-                   {},
-                   true,
-                   false,
-                   true};
-  std::map<std::size_t, bench::Line> lines;
-  for (const std::vector<Row>& rows : products) {
-    const Row& row = rows.front();
-    bench::Line& line = lines[row.prediction.limit];
-    line.name = bench::kProductLimits.at(row.prediction.limit);
-    line.only_points = true;
-    line.points.emplace_back(row.wanted.shape.operations() * 1e-9, tera_ops(row));
-  }
-  for (auto& [limit, line] : lines) plot.lines.push_back(std::move(line));
-  return svg(std::move(plot));
-}
-
 }  // namespace
 
 int run_model_gemm(const ModelGemmOptions& options) {
@@ -152,7 +128,6 @@ int run_model_gemm(const ModelGemmOptions& options) {
     throw InputError("--m, --n, --k: expected all three, or --shapes in place of them");
   }
   require_writable(options.csv);
-  require_writable(options.svg);
   const Calls calls = options.single ? Calls::single : Calls::in_bursts;
   const DeviceRecord record = find_device_record(options.device);
   ProductDevice device = product_device(record.document, record.file, calls);
@@ -164,23 +139,18 @@ int run_model_gemm(const ModelGemmOptions& options) {
       wanted.push_back({row.shape, row.formats.value_or(formats)});
     }
   }
-  std::vector<std::vector<Row>> products;
   std::vector<Row> all;
-  for (const Wanted& each : wanted) {
-    products.push_back(rows_of(device, each, tile));
-    all.insert(all.end(), products.back().begin(), products.back().end());
-  }
+  for (const Wanted& each : wanted) std::ranges::move(rows_of(device, each, tile), std::back_inserter(all));
   Attempts attempts;
-  if (!options.svg.empty()) attempts.attempt([&] { write_text(options.svg, svg_of(device, products)); });
   if (!options.csv.empty()) attempts.attempt([&] { write_text(options.csv, csv_of(all, calls)); });
-  if (options.csv.empty() && options.svg.empty()) {
+  if (options.csv.empty()) {
     if (one) {
       say(text_of(record, device, calls, all));
     } else {
       say(csv_of(all, calls));
     }
   }
-  const bool says_record = one && options.csv.empty() && options.svg.empty();
+  const bool says_record = one && options.csv.empty();
   if (!says_record && options.device.empty()) complain(record_line(record));
   return attempts.finish(kAgreed);
 }

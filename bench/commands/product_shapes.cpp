@@ -1,4 +1,4 @@
-#include "product_shapes.hpp"
+#include "bench.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -9,8 +9,7 @@
 
 #include "gemm_kernels.hpp"
 #include "gpu_device.hpp"
-#include "tensor_map.hpp"
-#include "timed_archs.hpp"
+#include "timing_kernels.hpp"
 
 namespace tcnum {
 namespace {

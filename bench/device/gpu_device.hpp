@@ -1,6 +1,7 @@
 // The timing device that is a GPU. What it does is defined in a file for each family of kernels.
 #pragma once
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -8,11 +9,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "block_times.hpp"
 #include "cuda/device_memory.hpp"
 #include "cuda/event.hpp"
 #include "device.hpp"
@@ -22,6 +24,16 @@
 #include "timing_kernels.hpp"
 
 namespace tcnum {
+
+double median(std::vector<double> values);
+
+enum class BlocksRun : std::uint8_t { one_an_sm, anywhere };
+
+/// Of so many launches of as many blocks each, one launch behind the other. Throws std::runtime_error naming the kernel
+/// if two blocks of a launch ran on one SM where each was to have its own, or if a thread's results of a round were
+/// others than before.
+TimedBatch summarise(std::span<const BlockTimes> times, unsigned launches, std::string_view kernel,
+                     BlocksRun where = BlocksRun::one_an_sm);
 
 int device_attribute(cudaDeviceAttr which, int device);
 
@@ -37,6 +49,25 @@ std::vector<T> downloaded(const T* from, std::size_t count) {
   check(cudaMemcpy(to.data(), from, count * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy from the device");
   return to;
 }
+
+/// One dimension of an array, in elements.
+struct TensorDimension {
+  std::uint64_t size = 0;
+  std::uint32_t box = 0;           ///< of the box that one copy takes
+  std::uint64_t stride_bytes = 0;  ///< from one index to the next; not read of the innermost, whose elements are packed
+};
+
+struct TensorLayout {
+  CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT8;
+  std::vector<TensorDimension> dimensions;  ///< innermost first, 1 to 5
+  CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
+  CUtensorMapL2promotion l2_promotion = CU_TENSOR_MAP_L2_PROMOTION_NONE;
+};
+
+/// The map of an array at `global`, on the device. What a box has beyond the array's ends arrives as zeros. A kernel
+/// takes the map by value, as a parameter that is `const __grid_constant__`. Throws std::runtime_error if the
+/// driver has no tensor maps, or the hardware cannot have such an array.
+CUtensorMap encode_tensor_map(const TensorLayout& layout, void* global);
 
 class GpuTimingDevice final : public TimingDevice {
  public:

@@ -42,12 +42,6 @@ struct Address {
 
   __device__ static Address of(const std::byte* global) { return {global}; }
   __device__ Address operator+(std::size_t bytes) const { return {at + bytes}; }
-  /// By little: the upper half of it stays, and an instruction is enough.
-  __device__ void move(unsigned bytes) {
-    asm volatile("{\n.reg .u32 low, high;\nmov.b64 {low, high}, %0;\nadd.u32 low, low, %1;\nmov.b64 %0, {low, high};\n}"
-                 : "+l"(at)
-                 : "r"(bytes));
-  }
   template <unsigned kWidth, unsigned kOffset = 0>
   __device__ Words<kWidth> load() const {
     Words<kWidth> to;
@@ -67,7 +61,6 @@ struct Address<Memory::shared> {
     return {static_cast<unsigned>(__cvta_generic_to_shared(shared))};
   }
   __device__ Address operator+(std::size_t bytes) const { return {at + static_cast<unsigned>(bytes)}; }
-  __device__ void move(unsigned bytes) { at += bytes; }
   template <unsigned kWidth, unsigned kOffset = 0>
   __device__ Words<kWidth> load() const {
     Words<kWidth> to;

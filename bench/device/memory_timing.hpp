@@ -60,10 +60,10 @@ struct ChaseTimes {
 };
 
 /// On each SM a block reads a region of a buffer that fill() left, again and again. A region is some pieces of
-/// kReadPiece bytes, of which each round reads the next one; or it is a smaller power of two from kLeastRead on, and a
-/// round reads as many bytes as a piece has, each several times. The blocks begin at once.
+/// kReadPiece bytes, of which each round reads the next one: load l of thread t begins with byte
+/// (l · kReadThreads + t) · width. The blocks begin at once.
 inline constexpr unsigned kReadThreads = 1024;
-inline constexpr std::size_t kReadPiece = 32768, kLeastRead = 1024;
+inline constexpr std::size_t kReadPiece = 32768;
 struct ReadWork {
   Memory memory = Memory::l1;
   unsigned width = 4;     ///< bytes of a load: 4, 8 or 16
@@ -75,19 +75,13 @@ struct ReadWork {
   unsigned warm_rounds = 1, rounds = 1;  ///< not timed, and timed
 
   constexpr unsigned timed_rounds(std::size_t block) const { return alone && block != 0 ? 0 : rounds; }
-  constexpr std::size_t pieces() const { return bytes < kReadPiece ? 1 : bytes / kReadPiece; }
+  constexpr std::size_t pieces() const { return bytes / kReadPiece; }
   /// Of all regions.
   constexpr std::size_t buffer_bytes(std::size_t blocks) const { return (common ? 1 : blocks) * pieces() * kReadPiece; }
   constexpr std::size_t first_piece(std::size_t block) const { return common ? 0 : block * pieces(); }
   /// Where in its region a block begins, in pieces.
   constexpr std::size_t start(std::size_t block, std::size_t blocks) const {
     return common ? pieces() * block / blocks : 0;
-  }
-  /// Loads of a thread in a round.
-  constexpr unsigned loads() const { return static_cast<unsigned>(kReadPiece / kReadThreads / width); }
-  /// Where in its piece a thread's load goes.
-  constexpr std::size_t offset(unsigned load, unsigned thread) const {
-    return (std::size_t{load} * kReadThreads + thread) * width % (bytes < kReadPiece ? bytes : kReadPiece);
   }
 };
 

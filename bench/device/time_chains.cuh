@@ -5,8 +5,8 @@
 // the chains begin with; D [block][warp][chain][lane].
 #pragma once
 
+#include "timing.hpp"
 #include "timing_common.cuh"
-#include "timing_layout.hpp"
 
 namespace tcnum {
 

@@ -1,5 +1,6 @@
 // Timing loads of which each says where the next one goes.
 #include <algorithm>
+#include <type_traits>
 
 #include "gpu_device.hpp"
 #include "timing_common.cuh"
@@ -21,96 +22,72 @@ struct ChaseLaunch {
   std::uint64_t* end;
 };
 
-/// In global memory a pointer is the address of the next one.
-template <Memory kMemory>
-struct ByPointer {
-  using Pointer = unsigned long long;
-  const std::byte* buffer;
+extern __shared__ __align__(16) unsigned shared_pointers[];
 
-  __device__ Pointer pointer(std::uint64_t offset) const { return reinterpret_cast<Pointer>(buffer) + offset; }
-  __device__ std::uint64_t offset(Pointer pointer) const { return pointer - reinterpret_cast<Pointer>(buffer); }
+/// A pointer is the address of the next one, or the next one's index in an array of 4-byte words, as programs have it
+/// that walk through a list in an array.
+template <Memory kMemory, bool kByIndex>
+struct Pointers {
+  static constexpr bool kIsShared = kMemory == Memory::shared;
+  using Pointer = std::conditional_t<kIsShared || kByIndex, unsigned, unsigned long long>;
+  const std::byte* buffer;  ///< in global memory
+
+  __device__ Pointer pointer(std::uint64_t offset) const {
+    return kByIndex ? static_cast<Pointer>(offset / sizeof(Pointer)) : base() + static_cast<Pointer>(offset);
+  }
+  __device__ std::uint64_t offset(Pointer pointer) const {
+    return kByIndex ? std::uint64_t{pointer} * sizeof(Pointer) : pointer - base();
+  }
   __device__ Pointer next(Pointer at) const {
     Pointer to;
-    if constexpr (kMemory == Memory::l1) {
+    if constexpr (kIsShared) {
+      const unsigned from = kByIndex ? static_cast<unsigned>(__cvta_generic_to_shared(shared_pointers + at)) : at;
+      asm volatile("ld.shared.u32 %0, [%1];" : "=r"(to) : "r"(from) : "memory");
+    } else if constexpr (kByIndex) {
+      const auto* const from = reinterpret_cast<const Pointer*>(buffer) + at;
+      if constexpr (kMemory == Memory::l1) {
+        asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(to) : "l"(from) : "memory");
+      } else {
+        asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(to) : "l"(from) : "memory");
+      }
+    } else if constexpr (kMemory == Memory::l1) {
       asm volatile("ld.global.ca.u64 %0, [%1];" : "=l"(to) : "l"(at) : "memory");
     } else {
       asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(to) : "l"(at) : "memory");
     }
     return to;
   }
-};
 
-/// Or the next one's index in an array of 4-byte words, as programs have it that walk through a list in an array.
-template <Memory kMemory>
-struct ByIndex {
-  using Pointer = unsigned;
-  const std::byte* buffer;
-
-  __device__ Pointer pointer(std::uint64_t offset) const { return static_cast<Pointer>(offset / sizeof(Pointer)); }
-  __device__ std::uint64_t offset(Pointer pointer) const { return std::uint64_t{pointer} * sizeof(Pointer); }
-  __device__ Pointer next(Pointer at) const {
-    const auto* const from = reinterpret_cast<const Pointer*>(buffer) + at;
-    Pointer to;
-    if constexpr (kMemory == Memory::l1) {
-      asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(to) : "l"(from) : "memory");
+ private:
+  __device__ Pointer base() const {
+    if constexpr (kIsShared) {
+      return static_cast<Pointer>(__cvta_generic_to_shared(shared_pointers));
     } else {
-      asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(to) : "l"(from) : "memory");
+      return static_cast<Pointer>(reinterpret_cast<unsigned long long>(buffer));
     }
-    return to;
-  }
-};
-
-extern __shared__ __align__(16) unsigned shared_pointers[];
-
-template <>
-struct ByPointer<Memory::shared> {
-  using Pointer = unsigned;
-  const std::byte* buffer;  ///< unused
-
-  __device__ static Pointer base() { return static_cast<Pointer>(__cvta_generic_to_shared(shared_pointers)); }
-  __device__ Pointer pointer(std::uint64_t offset) const { return base() + static_cast<Pointer>(offset); }
-  __device__ std::uint64_t offset(Pointer pointer) const { return pointer - base(); }
-  __device__ Pointer next(Pointer at) const {
-    Pointer to;
-    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(to) : "r"(at) : "memory");
-    return to;
-  }
-};
-template <>
-struct ByIndex<Memory::shared> {
-  using Pointer = unsigned;
-  const std::byte* buffer;  ///< unused
-
-  __device__ Pointer pointer(std::uint64_t offset) const { return static_cast<Pointer>(offset / sizeof(Pointer)); }
-  __device__ std::uint64_t offset(Pointer pointer) const { return std::uint64_t{pointer} * sizeof(Pointer); }
-  __device__ Pointer next(Pointer at) const {
-    const auto from = static_cast<unsigned>(__cvta_generic_to_shared(shared_pointers + at));
-    Pointer to;
-    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(to) : "r"(from) : "memory");
-    return to;
   }
 };
 
 /// Writes the pointers in parallel: each thread of so many has every so-many-th.
-template <class Pointers>
-__device__ void write_pointers_of(const Pointers& pointers, const ChaseLaunch& run, std::byte* to, std::size_t thread,
+template <class Way>
+__device__ void write_pointers_of(const Way& pointers, const ChaseLaunch& run, std::byte* to, std::size_t thread,
                                   std::size_t threads) {
   for (std::size_t i = thread; i < run.pointers; i += threads) {
     const std::uint64_t next = run.order[i + 1 == run.pointers ? 0 : i + 1];
-    *reinterpret_cast<typename Pointers::Pointer*>(to + run.order[i]) = pointers.pointer(next);
+    *reinterpret_cast<typename Way::Pointer*>(to + run.order[i]) = pointers.pointer(next);
   }
 }
 
-template <class Pointers>
+template <bool kByIndex>
 __global__ void write_kernel(const ChaseLaunch run) {
-  write_pointers_of(Pointers{run.buffer}, run, run.buffer, std::size_t{blockIdx.x} * blockDim.x + threadIdx.x,
-                    std::size_t{gridDim.x} * blockDim.x);
+  write_pointers_of(Pointers<Memory::l1, kByIndex>{run.buffer}, run, run.buffer,
+                    std::size_t{blockIdx.x} * blockDim.x + threadIdx.x, std::size_t{gridDim.x} * blockDim.x);
 }
 
-template <class Pointers, bool kInShared>
+template <Memory kMemory, bool kByIndex>
 __global__ void __launch_bounds__(kChaseThreads) chase_kernel(const ChaseLaunch run) {
-  const Pointers pointers{run.buffer};
-  if constexpr (kInShared) {
+  const Pointers<kMemory, kByIndex> pointers{run.buffer};
+  if constexpr (kMemory == Memory::shared) {
     write_pointers_of(pointers, run, reinterpret_cast<std::byte*>(shared_pointers), threadIdx.x, blockDim.x);
   }
   if (run.touch) {
@@ -137,9 +114,9 @@ __global__ void __launch_bounds__(kChaseThreads) chase_kernel(const ChaseLaunch 
   stopwatch.finish();
 }
 
-template <class Pointers, bool kInShared>
-cudaError_t start_chase(const ChaseLaunch& run) {
-  const auto kernel = chase_kernel<Pointers, kInShared>;
+template <Memory kMemory>
+cudaError_t start_chase(const ChaseLaunch& run, bool by_index) {
+  const auto kernel = by_index ? chase_kernel<kMemory, true> : chase_kernel<kMemory, false>;
   cudaError_t error =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(run.shared_bytes));
   // As little shared memory as there must be leaves the most to the L1.
@@ -156,18 +133,9 @@ cudaError_t start_chase(const ChaseLaunch& run) {
 cudaError_t write_pointers(const ChaseLaunch& run, bool by_index) {
   constexpr unsigned kThreads = 256, kMostBlocks = 1024;
   const auto blocks = static_cast<unsigned>(std::min<std::size_t>(run.pointers / kThreads + 1, kMostBlocks));
-  if (by_index) {
-    write_kernel<ByIndex<Memory::l1>><<<blocks, kThreads>>>(run);
-  } else {
-    write_kernel<ByPointer<Memory::l1>><<<blocks, kThreads>>>(run);
-  }
+  const auto kernel = by_index ? write_kernel<true> : write_kernel<false>;
+  kernel<<<blocks, kThreads>>>(run);
   return cudaGetLastError();
-}
-
-template <Memory kMemory>
-cudaError_t start_chase(const ChaseLaunch& run, bool by_index) {
-  constexpr bool kInShared = kMemory == Memory::shared;
-  return by_index ? start_chase<ByIndex<kMemory>, kInShared>(run) : start_chase<ByPointer<kMemory>, kInShared>(run);
 }
 
 }  // namespace

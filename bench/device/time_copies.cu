@@ -5,7 +5,6 @@
 #include "gpu_device.hpp"
 #include "phase_barrier.cuh"
 #include "probes/cluster_grid.hpp"
-#include "tensor_map.hpp"
 #include "timing_common.cuh"
 
 namespace tcnum {

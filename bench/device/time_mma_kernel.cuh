@@ -6,8 +6,8 @@
 // instructions have others; warp w has tile w % kTimedTiles.
 #pragma once
 
+#include "timing.hpp"
 #include "timing_common.cuh"
-#include "timing_layout.hpp"
 
 namespace tcnum {
 

@@ -16,7 +16,6 @@ struct ReadLaunch {
   const std::byte* buffer;
   ReadWork work;
   unsigned blocks;
-  unsigned zero;             ///< 0, which the compiler does not know
   BlockTimes* times;         ///< of all blocks
   std::uint32_t* checksums;  ///< [block][thread]
 };
@@ -51,42 +50,15 @@ struct Walk {
   }
 };
 
-/// Reads a region of less than a piece. As far as the compiler knows, addresses differ from round to round and from
-/// load to load: otherwise it loads once what several need.
-template <Memory kMemory, unsigned kWidth>
-struct Stay {
-  static constexpr unsigned kLoads = kReadPiece / kReadThreads / kWidth;
-
-  Address<kMemory> from[kLoads];
-  unsigned zero;
-
-  __device__ Stay(const ReadLaunch& run, Address<kMemory> region) : zero(run.zero) {
-#pragma unroll
-    for (unsigned i = 0; i < kLoads; ++i) from[i] = region + run.work.offset(i, threadIdx.x);
-  }
-  __device__ std::uint32_t xored() {
-    Words<kWidth> words[kLoads];
-#pragma unroll
-    for (unsigned i = 0; i < kLoads; ++i) {
-      words[i] = from[i].template load<kWidth>();
-      from[i].move(zero);
-    }
-    std::uint32_t x = 0;
-#pragma unroll
-    for (const Words<kWidth>& word : words) x ^= word.xored();
-    return x;
-  }
-};
-
 /// Blocks wait for each other after the rounds that are not timed. The stopwatch of a block runs from its own first
 /// load until its own last word is there.
-template <class Way, Memory kMemory>
+template <Memory kMemory, unsigned kWidth>
 __global__ void __launch_bounds__(kReadThreads, 1) reads_kernel(const ReadLaunch run) {
   const std::byte* const mine = run.buffer + run.work.first_piece(blockIdx.x) * kReadPiece;
-  Way way(run, address_of<kMemory>(mine, run.work.bytes));
+  Walk<kMemory, kWidth> walk(run, address_of<kMemory>(mine, run.work.bytes));
   std::uint32_t checksum = 0;
 #pragma unroll 1
-  for (unsigned round = 0; round < run.work.warm_rounds; ++round) checksum = next_checksum(checksum, way.xored());
+  for (unsigned round = 0; round < run.work.warm_rounds; ++round) checksum = next_checksum(checksum, walk.xored());
   do_not_optimize(checksum);
   cooperative_groups::this_grid().sync();
 
@@ -95,7 +67,7 @@ __global__ void __launch_bounds__(kReadThreads, 1) reads_kernel(const ReadLaunch
   stopwatch.start();
   constexpr unsigned kUnrolled = 2;
 #pragma unroll kUnrolled
-  for (unsigned round = 0; round < rounds; ++round) checksum = next_checksum(checksum, way.xored());
+  for (unsigned round = 0; round < rounds; ++round) checksum = next_checksum(checksum, walk.xored());
   do_not_optimize(checksum);
   stopwatch.stop();
   stopwatch.finish();
@@ -103,16 +75,11 @@ __global__ void __launch_bounds__(kReadThreads, 1) reads_kernel(const ReadLaunch
 }
 
 using ReadKernel = void (*)(ReadLaunch);
-template <Memory kMemory, unsigned kWidth>
-ReadKernel kernel_of(std::size_t bytes) {
-  return bytes < kReadPiece ? reads_kernel<Stay<kMemory, kWidth>, kMemory>
-                            : reads_kernel<Walk<kMemory, kWidth>, kMemory>;
-}
 template <Memory kMemory>
 ReadKernel kernel_of(const ReadWork& work) {
-  return work.width == 4   ? kernel_of<kMemory, 4>(work.bytes)
-         : work.width == 8 ? kernel_of<kMemory, 8>(work.bytes)
-                           : kernel_of<kMemory, 16>(work.bytes);
+  return work.width == 4   ? reads_kernel<kMemory, 4>
+         : work.width == 8 ? reads_kernel<kMemory, 8>
+                           : reads_kernel<kMemory, 16>;
 }
 ReadKernel kernel_of(const ReadWork& work) {
   return work.memory == Memory::shared ? kernel_of<Memory::shared>(work)
@@ -127,7 +94,6 @@ ReadTimes GpuTimingDevice::read(const ReadWork& work) {
   ReadLaunch run{.buffer = memory<std::byte>("buffer", work.buffer_bytes(sms_)),
                  .work = work,
                  .blocks = sms_,
-                 .zero = 0,
                  .times = clear_times(sms_),
                  .checksums = memory<std::uint32_t>("checksums", threads)};
   const auto* const kernel = reinterpret_cast<const void*>(kernel_of(work));

@@ -9,8 +9,8 @@
 
 #include "probes/asm_operands.cuh"
 #include "probes/wgmma_kernel.cuh"
+#include "timing.hpp"
 #include "timing_common.cuh"
-#include "timing_layout.hpp"
 
 namespace tcnum {
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "probes/device_common.cuh"
-#include "timed_archs.hpp"
 #include "timing_kernels.hpp"
 
 namespace tcnum {

@@ -48,4 +48,13 @@ std::span<const TimingKernel> dpx_timing_kernels();
 /// Those of mma, wmma and wgmma: a table for each of theirs.
 std::vector<std::span<const TimingKernel>> instruction_timing_kernels();
 
+/// The architectures that timing kernels of mma and plain arithmetic are built for, as in sm_XY; 0: all.
+inline constexpr int kTimedArchs[] = {TCNUM_TIMING_ARCHS};
+constexpr bool is_timed(int arch) {
+  for (int each : kTimedArchs) {
+    if (each == 0 || each == arch) return true;
+  }
+  return false;
+}
+
 }  // namespace tcnum

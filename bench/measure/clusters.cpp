@@ -111,25 +111,23 @@ void measure_ring(const Row& row) {
       highest = std::max(highest, rate);
     }
   }
-  std::vector<double> clocks;
-  std::size_t blocks = 0;
-  const Summary s = summarise(sample_until(row.settings.stop, [&] {
-    const CheckedTimes times = row.device.ring(best, kLaunches);
-    check_ring(best, times);
-    if (times.batch.clock_mhz > 0) clocks.push_back(times.batch.clock_mhz);
-    blocks = times.blocks;
-    return bytes_per_clock(best, median_of(times.batch.cycles));
-  }));
-  row.record.set("bytes_per_clock", s.median);
-  row.record.set("device_blocks", static_cast<std::int64_t>(blocks));
-  if (!clocks.empty()) {
-    const double clock = median_of(clocks);
-    row.record.set("clock_mhz", clock);
-    row.record.set("tera_bytes_per_second", s.median * static_cast<double>(blocks) * clock * 1e-6);
+  std::uint32_t blocks = 0;
+  const Steady steady = sample_steadily(
+      row.device,
+      [&] {
+        const CheckedTimes times = row.device.ring(best, kLaunches);
+        check_ring(best, times);
+        blocks = times.blocks;
+        return TimedSample{bytes_per_clock(best, median_of(times.batch.cycles)), times.batch.clock_mhz};
+      },
+      row.settings);
+  put_rates(row.record, "bytes_per_clock", steady);
+  row.record.set("device_blocks", std::int64_t{blocks});
+  if (const auto clock = row.record.number("clock_mhz")) {
+    row.record.set("tera_bytes_per_second", median_of(steady.samples) * blocks * *clock * 1e-6);
   }
   row.record.set("best_threads", std::int64_t{best.threads});
   row.record.set("best_parallel", std::int64_t{best.parallel});
-  put_samples(row.record, s);
   row.record.set("checked", std::string("the xor of what every thread read"));
   sweep.put(row.record);
 }

@@ -18,24 +18,6 @@ double as_double(std::uint64_t code) { return std::bit_cast<double>(code); }
 std::uint64_t code_of(float x) { return std::bit_cast<std::uint32_t>(x); }
 std::uint64_t code_of(double x) { return std::bit_cast<std::uint64_t>(x); }
 
-/// x·a + b, rounded once. Exponents lie close enough for an exact sum in 128 bits.
-std::uint64_t fma_code(const Format& f, std::uint64_t x, std::uint64_t a, std::uint64_t b) {
-  const Decoded dx = decode(f, x), da = decode(f, a), db = decode(f, b);
-  const int product_exponent = dx.exponent + da.exponent - 2 * f.fraction_bits;
-  const int addend_exponent = db.exponent - f.fraction_bits;
-  const int exponent = std::min(product_exponent, addend_exponent);
-  const int128 product = static_cast<int128>(dx.significand * da.significand) << (product_exponent - exponent);
-  const int128 addend = static_cast<int128>(db.significand) << (addend_exponent - exponent);
-  const int128 sum = (dx.negative != da.negative ? -product : product) + (db.negative ? -addend : addend);
-  return encode(f, sum < 0, static_cast<uint128>(sum < 0 ? -sum : sum), exponent, false, Rounding::nearest_even);
-}
-
-/// The same on both halves of a register.
-std::uint64_t fma_pair(FormatId id, std::uint64_t x, std::uint64_t a, std::uint64_t b) {
-  const Format& f = format(id);
-  return fma_code(f, x & 0xffff, a & 0xffff, b & 0xffff) | fma_code(f, x >> 16, a >> 16, b >> 16) << 16;
-}
-
 /// A small positive number of a lane, as a code.
 std::uint64_t number(FormatId id, double value) {
   constexpr int kBits = 40;
@@ -43,6 +25,21 @@ std::uint64_t number(FormatId id, double value) {
                 Rounding::nearest_even);
 }
 std::uint64_t pair(FormatId id, double value) { return number(id, value) | number(id, value * 1.25) << 16; }
+
+/// The number that a code stands for.
+double real(const Format& f, std::uint64_t code) {
+  const Decoded d = decode(f, code);
+  return std::ldexp(static_cast<double>(d.significand), d.exponent - f.fraction_bits);
+}
+/// x·a + b, rounded once, of both halves of a register. A double holds the sum, as all are positive and near 1.
+std::uint64_t fma_pair(FormatId id, std::uint64_t x, std::uint64_t a, std::uint64_t b) {
+  const Format& f = format(id);
+  const auto half = [&](int at) {
+    const auto of = [&](std::uint64_t word) { return real(f, word >> at & 0xffff); };
+    return number(id, of(x) * of(a) + of(b));
+  };
+  return half(0) | half(16) << 16;
+}
 
 /// One row an operation. Operands are functions of the lane and the chain such that all numbers stay within a few
 /// powers of two: multiplications by less than one, plus something; quotients that go back and forth.

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "bench/device/timing_layout.hpp"
+#include "bench/device/timing.hpp"
 #include "measurements.hpp"
 #include "tensor.hpp"
 

@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-#include "bench/device/timing_layout.hpp"
+#include "bench/device/timing.hpp"
 #include "steady.hpp"
 
 namespace tcnum::bench {

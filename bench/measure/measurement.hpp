@@ -4,13 +4,14 @@
 
 #include <any>
 #include <functional>
+#include <initializer_list>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "axes.hpp"
 #include "bench/device/device.hpp"
 #include "record.hpp"
 #include "statistics.hpp"
@@ -18,6 +19,35 @@
 #include "tcnum/instruction.hpp"
 
 namespace tcnum::bench {
+
+struct Axis {
+  std::string name, meaning;
+  std::vector<std::string> values;             ///< all that there are
+  std::vector<std::string> defaults = values;  ///< those that are measured unless the user says otherwise
+  bool swept = false;  ///< a row goes over all of them; otherwise each value has rows of its own
+};
+
+inline Axis swept(Axis axis) {
+  axis.swept = true;
+  return axis;
+}
+
+/// "1", "2", "4" …: numbers as values of an axis.
+std::vector<std::string> numbers(std::initializer_list<unsigned> list);
+/// Those from `least` to `most`, each the one before plus `step`, or times two.
+std::vector<std::string> numbers_by(unsigned step, unsigned least, unsigned most);
+std::vector<std::string> doubled(unsigned least, unsigned most);
+
+/// Values of axes, by name.
+using Selection = std::map<std::string, std::vector<std::string>>;
+
+/// Reads "N=8,16,24" and "source=rs": for each axis its name, then values. An axis may be given twice: both lists
+/// count. Axes that are not given have their defaults. Throws InputError naming `option`.
+Selection parse_axes(const std::vector<std::string>& texts, const std::vector<Axis>& axes,
+                     std::string_view option = "-a");
+
+/// Whether one of the globs matches; with none, all do.
+bool matches(const std::vector<std::string>& globs, const std::string& name);
 
 struct Settings {
   StopRule stop;

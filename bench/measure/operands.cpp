@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bench/device/timing_layout.hpp"
+#include "bench/device/timing.hpp"
 #include "emu/parallel.hpp"
 #include "isa/sparsity.hpp"
 #include "src/questions/random_numbers.hpp"

@@ -71,13 +71,16 @@ constexpr auto kDevicePeaks = std::to_array<DeviceRow>({
 /// Half of A's elements are left out.
 constexpr double factor(bool sparse) { return sparse ? 2 : 1; }
 
-struct FeedRow {
+/// What feeds the tensor cores of one SM.
+struct Feeds {
   ArchId arch;
-  Feeds feeds;
+  double shared_bytes_per_clock;
+  /// Of a wgmma that takes A from registers.
+  double least_register_cycles, least_sparse_register_cycles;
 };
 // Shared memory: 32 banks of 4 bytes (CUDA C++ Programming Guide). Registers: measured here at N = 8,
 // the same for every format (vectors/sm_90/bench.json).
-constexpr auto kFeeds = std::to_array<FeedRow>({{sm_90, {128, 13, 16}}});
+constexpr auto kFeeds = std::to_array<Feeds>({{sm_90, 128, 13, 16}});
 
 // CUDA C++ Programming Guide, "Arithmetic Instructions": results of a clock and SM. fp16x2 and bf16x2 count both.
 struct ArithmeticRow {
@@ -116,9 +119,27 @@ std::optional<DatasheetPeak> datasheet_peak(std::string_view device, FormatId op
   return std::nullopt;
 }
 
-std::optional<Feeds> feeds(ArchId arch) {
-  const auto row = std::ranges::find(kFeeds, arch, &FeedRow::arch);
-  return row == kFeeds.end() ? std::nullopt : std::optional(row->feeds);
+double Model::cycles() const { return std::max({tensor_cycles, shared_cycles, register_cycles}); }
+
+const char* Model::limit() const {
+  if (tensor_cycles >= std::max(shared_cycles, register_cycles)) return "tensor cores";
+  return shared_cycles >= register_cycles ? "shared memory" : "registers";
+}
+
+std::optional<Model> model_of(const Instruction& in, ArchId arch, bool a_in_registers) {
+  const auto peak = peak_operations_per_clock(arch, in.a, in.sparse());
+  if (!peak) return std::nullopt;
+  Model model{operations(in) / *peak, 0, 0};
+  if (in.kind != InstructionKind::wgmma) return model;
+  const auto feed = std::ranges::find(kFeeds, arch, &Feeds::arch);
+  if (feed == kFeeds.end()) return std::nullopt;
+  const double a_bytes = in.m * in.products() * format(in.a).storage_bits / 8.0;
+  const double b_bytes = in.n * in.k * format(in.b).storage_bits / 8.0;
+  model.shared_cycles = (b_bytes + (a_in_registers ? 0 : a_bytes)) / feed->shared_bytes_per_clock;
+  if (a_in_registers) {
+    model.register_cycles = in.sparse() ? feed->least_sparse_register_cycles : feed->least_register_cycles;
+  }
+  return model;
 }
 
 std::optional<double> arithmetic_per_clock(ArchId arch, std::string_view operation) {

@@ -23,15 +23,21 @@ struct DatasheetPeak {
 };
 std::optional<DatasheetPeak> datasheet_peak(std::string_view device, FormatId operand, bool sparse);
 
-/// What feeds the tensor cores of one SM.
-struct Feeds {
-  double shared_bytes_per_clock;
-  /// Of a wgmma that takes A from registers.
-  double least_register_cycles, least_sparse_register_cycles;
-};
-std::optional<Feeds> feeds(ArchId arch);
-
 /// Results of plain arithmetic of one SM in a clock, by the PTX of the operation. None: no source says.
 std::optional<double> arithmetic_per_clock(ArchId arch, std::string_view operation);
+
+/// A model of how many cycles an instruction takes an SM when nothing else holds it up: what the slowest of its feeds
+/// takes.
+struct Model {
+  double tensor_cycles;    ///< of the tensor cores, at their full width
+  double shared_cycles;    ///< of operands from shared memory
+  double register_cycles;  ///< of A from registers
+  double cycles() const;
+  /// "tensor cores", "shared memory" or "registers".
+  const char* limit() const;
+};
+
+/// None where the architecture's rates are not known. mma and wmma are modelled by the tensor cores alone.
+std::optional<Model> model_of(const Instruction& instruction, ArchId arch, bool a_in_registers);
 
 }  // namespace tcnum::bench

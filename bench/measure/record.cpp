@@ -111,20 +111,7 @@ void Record::set(std::string name, Value value) {
   }
 }
 
-ordered_json to_json(const Document& document) {
-  const TimingFacts& f = document.facts;
-  ordered_json device = {{"name", f.device},   {"arch", f.arch}, {"sms", f.sms},
-                         {"driver", f.driver}, {"cuda", f.cuda}, {"date", f.date}};
-  if (f.power_limit_watts) device["power_limit_watts"] = *f.power_limit_watts;
-  if (f.max_sm_clock_mhz) device["max_sm_clock_mhz"] = *f.max_sm_clock_mhz;
-  ordered_json json = {{"schema", kSchema},
-                       {"version", document.version},
-                       {"device", std::move(device)},
-                       {"settings", json_of(document.settings)},
-                       {"records", ordered_json::array()}};
-  for (const Record& r : document.records) json["records"].push_back(to_json(r, f));
-  return json;
-}
+namespace {
 
 ordered_json to_json(const Record& r, const TimingFacts& facts) {
   ordered_json json = {{"measurement", r.measurement}, {"subject", r.subject}, {"axes", json_of(r.axes)}};
@@ -140,6 +127,68 @@ ordered_json to_json(const Record& r, const TimingFacts& facts) {
   }
   json["series"] = std::move(series);
   return json;
+}
+
+}  // namespace
+
+std::string json_text(const Document& document) {
+  const auto dumped = [](const ordered_json& json, int indent) {
+    return json.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
+  };
+  const TimingFacts& f = document.facts;
+  ordered_json device = {{"name", f.device},   {"arch", f.arch}, {"sms", f.sms},
+                         {"driver", f.driver}, {"cuda", f.cuda}, {"date", f.date}};
+  if (f.power_limit_watts) device["power_limit_watts"] = *f.power_limit_watts;
+  if (f.max_sm_clock_mhz) device["max_sm_clock_mhz"] = *f.max_sm_clock_mhz;
+  std::string text = dumped({{"schema", kSchema},
+                             {"version", document.version},
+                             {"device", std::move(device)},
+                             {"settings", json_of(document.settings)}},
+                            2);
+  text.erase(text.rfind("\n}"));  // the end of the object comes behind the records
+  text += ",\n  \"records\": [";
+  for (const Record& r : document.records) {
+    text += &r == &document.records.front() ? "\n    " : ",\n    ";
+    text += dumped(to_json(r, document.facts), -1);
+  }
+  return text + "\n  ]\n}\n";
+}
+
+std::string listed(std::vector<Field> fields) {
+  std::ranges::sort(fields, {}, &Field::name);
+  std::string text;
+  for (const Field& f : fields) {
+    Record holder;
+    holder.values.push_back(f);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", f.name, holder.text(f.name));
+  }
+  return text;
+}
+
+namespace {
+
+std::string row_of(const Record& record) {
+  return fmt::format("{}\n{}\n{}", record.measurement, record.subject, listed(record.axes));
+}
+
+}  // namespace
+
+RowPlaces::RowPlaces(const Document& document) {
+  for (std::size_t i = 0; i < document.records.size(); ++i) places_.emplace(row_of(document.records[i]), i);
+}
+
+const Record* RowPlaces::find(const Document& document, const Record& row) const {
+  const auto found = places_.find(row_of(row));
+  return found == places_.end() ? nullptr : &document.records[found->second];
+}
+
+void RowPlaces::put(Document& document, Record record) {
+  const auto [place, is_new] = places_.try_emplace(row_of(record), document.records.size());
+  if (is_new) {
+    document.records.push_back(std::move(record));
+  } else {
+    document.records[place->second] = std::move(record);
+  }
 }
 
 Document document_from_json(const ordered_json& json, const std::string& path) {

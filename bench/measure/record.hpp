@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -62,11 +63,28 @@ struct Document {
 
 inline constexpr std::string_view kSchema = "tcnum.bench/1";
 
-nlohmann::ordered_json to_json(const Document& document);
-/// One of its records.
-nlohmann::ordered_json to_json(const Record& record, const TimingFacts& facts);
 /// Throws InputError naming the file and the field.
 Document document_from_json(const nlohmann::ordered_json& json, const std::string& path);
 Document read_document(const std::string& path);
+/// As a file has it, one line a record.
+std::string json_text(const Document& document);
+/// "seconds 0.25, seed 1": by their names, as the members of a JSON object have no order.
+std::string listed(std::vector<Field> fields);
+
+/// The value of a row that was measured while its run was interrupted: it may lack points.
+inline constexpr const char* kInterrupted = "interrupted";
+
+/// Which of a document's records is of a row: of the same measurement, subject and axes.
+class RowPlaces {
+ public:
+  explicit RowPlaces(const Document& document);
+  /// Null if none is.
+  const Record* find(const Document& document, const Record& row) const;
+  /// Adds a record, or puts it in the place of the one of the same row.
+  void put(Document& document, Record record);
+
+ private:
+  std::map<std::string, std::size_t> places_;
+};
 
 }  // namespace tcnum::bench

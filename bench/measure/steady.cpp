@@ -104,10 +104,10 @@ Steady sample_steadily(const TimingDevice& device, const std::function<TimedSamp
   const auto start = Clock::now();
   do {
     const TimedSample one = sample();
-    steady.cycles.push_back(one.cycles);
+    steady.samples.push_back(one.sample);
     if (one.clock_mhz > 0) steady.clock_mhz.push_back(one.clock_mhz);
     steady.seconds = seconds_since(start);
-  } while (!settings.stop.enough(steady.cycles, steady.seconds));
+  } while (!settings.stop.enough(steady.samples, steady.seconds));
   steady.power_watts = power_of(energy.finish());
   return steady;
 }
@@ -122,9 +122,31 @@ std::optional<double> power_of(const std::vector<EnergyReading>& readings) {
   return (steps.back().joules - steps.front().joules) / (steps.back().seconds - steps.front().seconds);
 }
 
+namespace {
+
+/// What is not of cycles or rates.
+void put_conditions(Record& record, const Summary& s, const Steady& steady) {
+  put_samples(record, s);
+  record.set("seconds", steady.seconds);
+  if (!steady.clock_mhz.empty()) {
+    constexpr double kMoved = 0.03;
+    const Summary clock = summarise(steady.clock_mhz);
+    record.set("clock_mhz", clock.median);
+    record.set("clock_moved", (clock.max - clock.min) / clock.median > kMoved);
+  }
+  if (steady.power_watts) record.set("power_watts", *steady.power_watts);
+}
+
+}  // namespace
+
+void put_samples(Record& record, const Summary& s) {
+  record.set("spread_percent", s.spread_percent());
+  record.set("samples", static_cast<std::int64_t>(s.count));
+}
+
 void put_steady(Record& record, const Steady& steady, double per_round) {
   std::vector<double> cycles;
-  for (double c : steady.cycles) cycles.push_back(c / per_round);
+  for (double c : steady.samples) cycles.push_back(c / per_round);
   const Summary s = summarise(cycles);
   record.set("interval_cycles", s.median);
   record.set("interval_min_cycles", s.min);
@@ -136,29 +158,14 @@ void put_steady(Record& record, const Steady& steady, double per_round) {
   record.series.push_back({"sample_clock_mhz", steady.clock_mhz});
 }
 
-void put_summary(Record& record, const std::string& name, const Summary& s, double unit) {
+void put_rates(Record& record, const std::string& name, const Steady& steady, double unit) {
+  const Summary s = summarise(steady.samples);
   record.set(name, s.median / unit);
   record.set(name + "_min", s.min / unit);
   record.set(name + "_p5", s.p5 / unit);
   record.set(name + "_p95", s.p95 / unit);
   record.set(name + "_max", s.max / unit);
-}
-
-void put_samples(Record& record, const Summary& s) {
-  record.set("spread_percent", s.spread_percent());
-  record.set("samples", static_cast<std::int64_t>(s.count));
-}
-
-void put_conditions(Record& record, const Summary& s, const Steady& steady) {
-  put_samples(record, s);
-  record.set("seconds", steady.seconds);
-  if (!steady.clock_mhz.empty()) {
-    constexpr double kMoved = 0.03;
-    const Summary clock = summarise(steady.clock_mhz);
-    record.set("clock_mhz", clock.median);
-    record.set("clock_moved", (clock.max - clock.min) / clock.median > kMoved);
-  }
-  if (steady.power_watts) record.set("power_watts", *steady.power_watts);
+  put_conditions(record, s, steady);
 }
 
 }  // namespace tcnum::bench

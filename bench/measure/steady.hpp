@@ -13,7 +13,7 @@ namespace tcnum::bench {
 void require_kernel(const TimingDevice& device, const std::string& kernel);
 
 struct Steady {
-  std::vector<double> cycles;     ///< of a round, one sample for each batch of launches
+  std::vector<double> samples;    ///< one for each batch of launches: cycles of a round, or a rate
   std::vector<double> clock_mhz;  ///< likewise; empty: the batches were too short to say
   std::optional<double> power_watts;
   double seconds = 0;
@@ -24,7 +24,7 @@ Steady run_steadily(TimingDevice& device, TimedWork work, const Settings& settin
 
 /// What a sample of steady load says; a clock of 0: it was too short to say.
 struct TimedSample {
-  double cycles, clock_mhz;
+  double sample, clock_mhz;
 };
 /// Takes samples until settings.stop has enough.
 Steady sample_steadily(const TimingDevice& device, const std::function<TimedSample()>& sample,
@@ -42,16 +42,13 @@ std::optional<double> power_of(const std::vector<EnergyReading>& readings);
 /// Keeps the device busy with `work` until its clock has settled: settings.warm_up_seconds, once.
 void settle_clock(const Settings& settings, const std::function<void()>& work);
 
-/// Cycles of a launch, or rates: the median, and with _min, _p5, _p95 and _max behind the name the others.
-void put_summary(Record& record, const std::string& name, const Summary& samples, double unit = 1);
-
 /// How far the samples are apart, and how many they are.
 void put_samples(Record& record, const Summary& samples);
 
 /// Adds to a record what all measurements say of steady load: cycles and their spread, clock, whether it moved, power.
 /// `per_round`: instructions of an SM in a round.
 void put_steady(Record& record, const Steady& steady, double per_round);
-/// The part of it that is not of cycles; the spread is of those samples.
-void put_conditions(Record& record, const Summary& samples, const Steady& steady);
+/// The same of rates, in that unit: the median, and with _min, _p5, _p95 and _max behind the name the others.
+void put_rates(Record& record, const std::string& name, const Steady& steady, double unit = 1);
 
 }  // namespace tcnum::bench

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "io/printable.hpp"
-#include "model.hpp"
 #include "peaks.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"

@@ -11,16 +11,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "bench/device/timing_layout.hpp"
-#include "bench/measure/axes.hpp"
+#include "bench/device/timing.hpp"
 #include "bench/measure/gemm/gemm.hpp"
 #include "bench/measure/measurement.hpp"
-#include "bench/measure/model.hpp"
 #include "bench/measure/operands.hpp"
 #include "bench/measure/peaks.hpp"
-#include "bench/measure/report/pages.hpp"
-#include "bench/measure/report/plot.hpp"
-#include "bench/measure/report/printers.hpp"
+#include "bench/measure/report/sections.hpp"
 #include "bench/measure/statistics.hpp"
 #include "bench/measure/steady.hpp"
 #include "bench/measure/tensor.hpp"
@@ -37,17 +33,15 @@ namespace {
 
 const std::vector<Axis> kAxes = {{"N", "", {"8", "16", "24", "32"}, {"8"}}, {"source", "", {"ss", "rs"}, {"ss", "rs"}}};
 
-TEST(Axes, ListsRangesAndDefaults) {
-  const Selection s = parse_axes({"N=8,16,…,32"}, kAxes);
-  EXPECT_EQ(s.at("N"), (std::vector<std::string>{"8", "16", "24", "32"}));
+TEST(Axes, ListsAndDefaults) {
+  const Selection s = parse_axes({"N=24,8", "N=8,16"}, kAxes);
+  EXPECT_EQ(s.at("N"), (std::vector<std::string>{"24", "8", "16"}));
   EXPECT_EQ(s.at("source"), (std::vector<std::string>{"ss", "rs"}));
-  EXPECT_EQ(parse_axes({"N=8,16,...,32", "N=8"}, kAxes), s);
-  EXPECT_EQ(parse_axes({"source=rs"}, kAxes).at("source"), (std::vector<std::string>{"rs"}));
+  EXPECT_EQ(parse_axes({"source=rs"}, kAxes).at("N"), (std::vector<std::string>{"8"}));
 }
 
 TEST(Axes, WrongOnesAreNamed) {
-  for (const std::string text : {"M=8", "N", "N=", "N=12", "N=8,…,32", "N=16,8,…,32", "N=8,24,…,32", "N=8,,16",
-                                 "source=…", "N=8,16,…,2147483640", "N=-2147483648,8,…,2147483647"}) {
+  for (const std::string text : {"M=8", "N", "N=", "N=12", "N=8,,16", "N=8,…,32", "source=sr"}) {
     try {
       parse_axes({text}, kAxes);
       ADD_FAILURE() << text << " was accepted";
@@ -160,9 +154,9 @@ TEST(Records, WrongJsonIsNamed) {
 
 TEST(Printers, NotesNameWhatIsWaivedWrongAndOffTheModel) {
   Document document = example_document();
-  EXPECT_TRUE(off_model(document).empty());
+  EXPECT_FALSE(is_off_model(document.records[0]));
   document.records[0].set("model_residual_percent", -6.0);
-  const std::string text = notes_text(document);
+  const std::string text = run_text(document, {});
   for (const char* part : {"clock moved", "waived: ", "ERROR: ", "3 results are wrong", "-6.0 %"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
   }
@@ -236,46 +230,6 @@ TEST(Operands, OfANarrowerWgmmaAreTheFirstColumns) {
     }
   }
   EXPECT_FALSE(narrow.slices[0].a == narrow.slices[1].a);
-}
-
-/// Steps one by one through the exact emulator, on elements one by one.
-std::uint64_t replay_exactly(const ChainOperands& operands, const std::vector<Datapath>& datapaths, unsigned steps,
-                             std::size_t slices, std::size_t chain, std::size_t tile, std::size_t row,
-                             std::size_t column) {
-  const Tiles& any = operands.slices.front();
-  std::uint64_t d = operands.c[((chain * operands.tiles + tile) * any.m + row) * any.n + column];
-  for (unsigned s = 0; s < steps; ++s) {
-    const Tiles& tiles = operands.slices[s % slices];
-    Problem problem;
-    for (std::size_t i = 0; i < tiles.a_depth(); ++i) {
-      problem.a.push_back(tiles.a[tiles.a_index(tile, row, i)]);
-      const std::size_t k = tiles.sparse_group == 0 ? i : factor_row(tiles, tile, row, i);
-      problem.b.push_back(tiles.b[tiles.b_index(tile, k, column)]);
-    }
-    for (const Datapath& datapath : datapaths) d = emulate_exact(datapath, problem.a, problem.b, d);
-  }
-  return d;
-}
-
-TEST(Operands, ReplayIsTheChainOfSteps) {
-  for (const char* name :
-       {"mma.m16n8k16.f32.f16.f16.f32", "mma.sp.m16n8k32.f16.f16.f16.f16", "mma.m16n8k32.s32.s8.u8.s32",
-        "wgmma.m64n24k32.f32.e4m3.e5m2", "wgmma.sp.m64n24k16.f32.tf32.tf32", "wgmma.m64n8k256.s32.b1.b1.and.popc",
-        "mma.m8n8k4.f64.f64.f64.f64", "wmma.m32n8k16.f16.f16.f16.f32", "wmma.m8n32k16.f32.f16.f16.f16"}) {
-    const Instruction& in = *find_instruction(name);
-    const std::vector<Datapath> datapaths = datapaths_of(ArchId::sm_90, in);
-    EXPECT_EQ(datapaths.size(), in.c == in.d ? 1u : 2u) << name;
-    const ChainOperands operands = make_chain_operands(in, Data::random, 5);
-    const std::size_t slices = operands.slices.size();
-    const Codes d = replay(operands, datapaths, 11, slices, 3);
-    for (std::size_t i = 0; i < d.size(); i += 37) {
-      const auto m = static_cast<std::size_t>(in.m), n = static_cast<std::size_t>(in.n);
-      const std::size_t t = i / (m * n);
-      EXPECT_EQ(d[i], replay_exactly(operands, datapaths, 11, slices, t / operands.tiles, t % operands.tiles, i / n % m,
-                                     i % n))
-          << name << " " << i;
-    }
-  }
 }
 
 /// A device that does what the timing kernels do, and takes as many cycles as it is told.
@@ -354,17 +308,19 @@ class FakeDevice final : public BareDevice {
   TimedWork work_;
 };
 
-/// Random operands of a few steps, given to kernels and taken back.
+/// Random operands of a few steps, given to a device that takes them one by one through the exact emulator.
 TEST(TimedOperands, AreThoseOfTheInstructions) {
   struct Case {
     const char* name;
     unsigned warps, chains;
   };
-  for (const Case& c : {Case{"mma.m16n8k16.f32.f16.f16.f32", 3, 2}, Case{"mma.sp.m16n8k32.f16.f16.f16.f16", 2, 1},
-                        Case{"mma.m8n8k4.f64.f64.f64.f64", 1, 2}, Case{"wgmma.m64n16k16.f32.f16.f16", 8, 1},
-                        Case{"wgmma.sp.m64n16k32.f32.f16.f16", 4, 1}, Case{"wgmma.m64n8k256.s32.b1.b1.and.popc", 4, 1},
-                        Case{"wmma.m16n16k16.f32.f16.f16.f32", 3, 2}, Case{"wmma.m8n32k16.f32.f16.f16.f16", 3, 2},
-                        Case{"wmma.m32n8k16.f16.f16.f16.f32", 2, 1}, Case{"wmma.m8n8k32.s32.s4.s4.s32", 3, 2}}) {
+  for (const Case& c :
+       {Case{"mma.m16n8k16.f32.f16.f16.f32", 3, 2}, Case{"mma.sp.m16n8k32.f16.f16.f16.f16", 2, 1},
+        Case{"mma.m16n8k32.s32.s8.u8.s32", 1, 1}, Case{"mma.m8n8k4.f64.f64.f64.f64", 1, 2},
+        Case{"wgmma.m64n16k16.f32.f16.f16", 8, 1}, Case{"wgmma.m64n24k32.f32.e4m3.e5m2", 4, 1},
+        Case{"wgmma.sp.m64n24k16.f32.tf32.tf32", 4, 1}, Case{"wgmma.m64n8k256.s32.b1.b1.and.popc", 4, 1},
+        Case{"wmma.m16n16k16.f32.f16.f16.f32", 3, 2}, Case{"wmma.m8n32k16.f32.f16.f16.f16", 3, 2},
+        Case{"wmma.m32n8k16.f16.f16.f16.f32", 2, 1}, Case{"wmma.m8n8k32.s32.s4.s4.s32", 3, 2}}) {
     SCOPED_TRACE(c.name);
     const Instruction& in = *find_instruction(c.name);
     const ChainOperands operands = make_chain_operands(in, Data::random, 9);
@@ -477,35 +433,21 @@ TEST(Sass, IsRecordedOfEveryInstructionOfHopper) {
   EXPECT_NE(table.text(*find_instruction("wgmma.sp.m64n24k32.f32.f16.f16")), "");
 }
 
-TEST(Reports, HaveTheRecordsAndEscapeThem) {
-  const Document document = example_document();
-  const SassTable sass{"sm_90", "13", {{"wgmma.m64n8k16.f32.f16.f16", {"HGMMA<&>"}}}};
-  const std::string markdown = markdown_page(document, sass), html = html_page(document, sass);
-  for (const char* part : {"NVIDIA H200", "wgmma.m64nNk16.f32.f16.f16", "719.6"}) {
-    EXPECT_NE(markdown.find(part), std::string::npos) << part;
-    EXPECT_NE(html.find(part), std::string::npos) << part;
-  }
-  EXPECT_NE(html.find("HGMMA&lt;&amp;&gt;"), std::string::npos);
-  EXPECT_NE(html.find("<svg"), std::string::npos);
-  EXPECT_EQ(html.find("src="), std::string::npos) << "the page needs nothing but itself";
-  EXPECT_EQ(html.find("nan"), std::string::npos);
-}
-
 TEST(Reports, EscapeWhatStrangersWrote) {
   Document document = example_document();
   document.facts.device = "<script>`x`|[a](b)\n\x1b[2J*'&";
-  const SassTable sass{"sm_90", "<b>13\n|", {{"wgmma.m64n8k16.f32.f16.f16", {"A|B\n| 0 |"}}}};
-  const std::string markdown = markdown_page(document, sass), html = html_page(document, sass);
-  EXPECT_NE(markdown.find("&lt;script>\\`x\\`\\|\\[a\\](b)\\\\n\\\\u001b\\[2J\\*'&amp;"), std::string::npos)
-      << markdown;
-  EXPECT_NE(markdown.find("A\\|B\\\\n\\| 0 \\| |\n"), std::string::npos) << markdown;
-  EXPECT_NE(html.find("&lt;script&gt;`x`|[a](b)\\n\\u001b[2J*'&amp;"), std::string::npos) << html;
-  for (const std::string& page : {markdown, html}) {
-    EXPECT_EQ(page.find("<script"), std::string::npos);
-    EXPECT_EQ(page.find("<b>"), std::string::npos);
-    EXPECT_EQ(page.find('\x1b'), std::string::npos);
-    EXPECT_EQ(page.find("\n| 0 |"), std::string::npos);
+  Record mma = example();
+  mma.measurement = "mma";
+  mma.subject = "mma.m16n8k16.f32.f16.f16.f32";
+  document.records.push_back(mma);
+  const SassTable sass{"sm_90", "<b>13\n|", {{mma.subject, {"A|B\n| 0 |<&>"}}}};
+  const std::string page = markdown_page(document, sass);
+  for (const char* part : {"wgmma.m64nNk16.f32.f16.f16", "719.6", "A\\|B\\\\n\\| 0 \\|&lt;&amp;> |\n",
+                           "&lt;script>\\`x\\`\\|\\[a\\](b)\\\\n\\\\u001b\\[2J\\*'&amp;"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part << page;
   }
+  for (const char* part : {"<script", "<b>", "\x1b", "\n| 0 |", "nan"})
+    EXPECT_EQ(page.find(part), std::string::npos) << part;
 }
 
 /// Rows that are not what a measurement writes, but whose fields all have their types.
@@ -519,7 +461,7 @@ TEST(Reports, OfStrangeRowsAreMadeOrRefused) {
     document.records.push_back(other);
     try {
       put_models(document, "r.json");
-      return markdown_page(document, {}) + html_page(document, {});
+      return markdown_page(document, {});
     } catch (const InputError& error) {
       return std::string("refused: ") + error.what();
     }
@@ -533,48 +475,6 @@ TEST(Reports, OfStrangeRowsAreMadeOrRefused) {
   EXPECT_TRUE(refused(outcome([](Record& r) { r.axes.erase(r.axes.begin()); }))) << "no N";
   for (const char* subject : {"", "nNk", "wgmma.m64n64k16.f32.f16.f16", "mma.m16nNk16.f32.f16.f16.f32", "x.m64nNk16"}) {
     EXPECT_TRUE(refused(outcome([&](Record& r) { r.subject = subject; }))) << subject;
-  }
-}
-
-TEST(Plots, PutPointsWhereTheyBelong) {
-  const std::string plot = svg({"T", "x", "y", {{"a", {{1, 10}, {2, 20}}}}, true});
-  EXPECT_NE(plot.find("<title>a: 1, 10</title>"), std::string::npos);
-  EXPECT_NE(plot.find("cx=\"64.0\""), std::string::npos) << "the first at the left";
-  EXPECT_EQ(svg({"T", "x", "y", {}}), "");
-}
-
-TEST(Plots, HaveRoundTicksWhereTheyAreAskedFor) {
-  Plot plot{"T", "x", "y", {{"a", {{0.0203, 10}, {0.0511, 20}, {2, 30}}}}, true};
-  const auto has = [](const std::string& svg, const char* tick) { return svg.find(tick) != std::string::npos; };
-  EXPECT_TRUE(has(svg(plot), ">0.0203<") && has(svg(plot), ">0.0511<"));
-  plot.round_x = true;
-  const std::string round = svg(plot);
-  EXPECT_FALSE(has(round, ">0.0203<") || has(round, ">0.02<"));
-  for (const char* tick : {">0.05<", ">0.1<", ">0.2<", ">0.5<", ">1<", ">2<"}) EXPECT_TRUE(has(round, tick)) << tick;
-  plot.lines[0].points = {{1.1, 1}, {1.5, 2}};
-  EXPECT_TRUE(has(svg(plot), ">1.1<") && has(svg(plot), ">1.5<")) << "there is no round number between them";
-}
-
-/// A record may hold any numbers. Steps of zero would never reach an end, nor would those from minus infinity.
-TEST(Plots, EndWhateverTheNumbers) {
-  const std::vector<double> numbers = {0, -0.0, 1, -1, 5e-324, 1e-200, 1e99, 1e200, 1.7e308, -1.7e308, INFINITY, NAN};
-  for (const bool logarithmic_x : {false, true}) {
-    for (const bool logarithmic_y : {false, true}) {
-      for (const double x : numbers) {
-        for (const double y : numbers) {
-          const std::string plot =
-              svg({"T", "x", "y", {{"a", {{x, y}}}}, logarithmic_x, logarithmic_y, logarithmic_x && y > 0});
-          SCOPED_TRACE(fmt::format("{} {} {} {}", x, y, logarithmic_x, logarithmic_y));
-          EXPECT_EQ(plot.find("nan"), std::string::npos) << plot;
-          EXPECT_EQ(plot.find("inf"), std::string::npos) << plot;
-          EXPECT_LT(plot.size(), 1'000'000u);
-        }
-        for (const bool round_x : {false, true}) {
-          const Plot plot{"T", "x", "y", {{"a", {{x, 1}, {1, x}, {2, 3}}}}, logarithmic_x, logarithmic_y, round_x};
-          EXPECT_LT(svg(plot).size(), 1'000'000u);
-        }
-      }
-    }
   }
 }
 

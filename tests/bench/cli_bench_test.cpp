@@ -93,6 +93,14 @@ TEST_F(CliBench, AnInterruptedRowIsMeasuredAgain) {
   EXPECT_FALSE(document("c.json")["records"][5]["values"].contains("interrupted"));
 }
 
+/// Nothing is taken over from another driver, and a line says so.
+TEST_F(CliBench, RowsOfAnotherDriverAreMeasuredAgain) {
+  EXPECT_EQ(clusters({"--checkpoint", "c.json", "-a", "blocks=2"}).status, 0);
+  const Result r = clusters({"--checkpoint", "c.json", "-a", "blocks=4"}, {{"FAKE_GPU_DRIVER", "2.0"}});
+  EXPECT_EQ(r.err, "tcnum: c.json: driver 1.0; here 2.0: all rows are measured again\n");
+  EXPECT_EQ(dates("c.json").size(), 2u) << "of four blocks alone";
+}
+
 /// Values of an axis along which a row goes are the row's settings; those of other axes make other rows.
 TEST_F(CliBench, RowsOfOtherSettingsAreMeasuredAgain) {
   EXPECT_EQ(clusters({"--checkpoint", "c.json", "-a", "blocks=2,4"}).status, 0);

@@ -49,7 +49,7 @@ TEST_F(CliModel, SaysHowLongAProductTakesAndWhy) {
 
 TEST_F(CliModel, TakesATableAndWritesOne) {
   write("shapes.csv", "m,n,k,format\n4096,4096,4096,bf16\r\n\n1,1,1,fp8e4m3\n");
-  const Result result = run_model({"--shapes", "shapes.csv", "--csv", "times.csv", "--svg", "rates.svg"});
+  const Result result = run_model({"--shapes", "shapes.csv", "--csv", "times.csv"});
   ASSERT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(result.out, "");
   const auto lines = lines_of(text("times.csv"));
@@ -60,8 +60,6 @@ TEST_F(CliModel, TakesATableAndWritesOne) {
   for (const std::string& line : lines) EXPECT_EQ(std::ranges::count(line, ','), 12) << line;
   EXPECT_EQ(std::ranges::count(result.err, '\n'), 1);
   EXPECT_TRUE(result.err.starts_with("tcnum: Record: NVIDIA H200 (sm_90), 2026-")) << result.err;
-  EXPECT_TRUE(text("rates.svg").starts_with("<svg"));
-  EXPECT_TRUE(text("rates.svg").ends_with("</svg>\n"));
 
   write("three.csv", "");
   const Result piped =
@@ -73,15 +71,6 @@ TEST_F(CliModel, TakesATableAndWritesOne) {
   ASSERT_EQ(three.status, 0) << three.err;
   EXPECT_EQ(lines_of(three.out).size(), 4U);
   EXPECT_TRUE(lines_of(three.out)[3].starts_with("48,48,48,fp16,tcnum,128x128,"));
-}
-
-TEST_F(CliModel, TheFileOfADeviceIsAsGoodAsItsName) {
-  const std::string file = TCNUM_SOURCE_DIR "/vectors/sm_90/bench.json";
-  const std::vector<std::string> shape = {"--m", "512", "--n", "512", "--k", "512"};
-  std::vector<std::string> by_file = shape, by_name = shape;
-  by_file.insert(by_file.end(), {"--device", file});
-  by_name.insert(by_name.end(), {"--device", "nvidia h200"});
-  EXPECT_EQ(run_model(by_file).out, run_model(by_name).out);
 }
 
 TEST_F(CliModel, SaysWhichRecordAndConditionsItHasNumbersOf) {
@@ -184,7 +173,6 @@ TEST_F(CliModel, SaysWhatWouldBeRight) {
   expect_refused(and_also({"--clock", "0"}), {"--clock: 0", "1 to 10000"});
   expect_refused(and_also({"--shapes", "x.csv"}), {"--m, --n, --k"});
   expect_refused(and_also({"--csv", "/nowhere/x.csv"}), {"/nowhere/x.csv"});
-  expect_refused(and_also({"--csv", "x", "--svg", "x"}), {"--csv", "--svg"});
   write("bench.json", "{}");
   expect_refused(and_also({"--device", "bench.json"}), {"bench.json.schema: "});
   expect_refused({"--shapes", "none.csv"}, {"none.csv: "});

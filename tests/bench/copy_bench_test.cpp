@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "bench/measure/copy/copies.hpp"
-#include "bench/measure/copy/sums.hpp"
+#include "bench/measure/copies.hpp"
 #include "fake_device.hpp"
 
 namespace tcnum::bench::copy_bench_test {
@@ -21,12 +20,10 @@ constexpr double kClockMhz = 1000, kPins = 1e9;
 /// What is planted.
 enum class Spoiled : std::uint8_t {
   nothing,
-  word,       ///< one word of a copy is another
-  exchanged,  ///< two words of a copy are in each other's place
-  stale,      ///< a stage still has what its copy before brought
-  box,        ///< a copy brings the box beside its own
-  order,      ///< two copies of a warp arrive in each other's place
-  last,       ///< the same as word, of a launch's last copy
+  word,   ///< one word of a copy is another
+  stale,  ///< a stage still has what its copy before brought
+  box,    ///< a copy brings the box beside its own
+  last,   ///< the same as word, of a launch's last copy
 };
 
 class FakeDevice final : public BareDevice {
@@ -96,13 +93,9 @@ class FakeDevice final : public BareDevice {
       const bool here = mine && (spoiled == Spoiled::last ? i + 1 == work.copies : i == work.stages);
       std::uint32_t n = copied_box(work, boxes, kBlocks, block, warp, i);
       if (here && spoiled == Spoiled::box) n = (n + 1) % boxes;
-      const bool later = mine && spoiled == Spoiled::order && i == work.stages + 1;
-      if (here && spoiled == Spoiled::order) n = copied_box(work, boxes, kBlocks, block, warp, i + 1);
-      if (later) n = copied_box(work, boxes, kBlocks, block, warp, i - 1);
       std::vector<std::uint32_t>& stage = ring[i % work.stages];
       if (!here || spoiled != Spoiled::stale) stage = box(layout, work.copy_bytes, n);
       if (here && (spoiled == Spoiled::word || spoiled == Spoiled::last)) stage[7] ^= 1;
-      if (here && spoiled == Spoiled::exchanged) std::swap(stage[3], stage[4]);
       if (work.read_all || i + work.stages >= work.copies) checksum = next_checksum(checksum, sum(stage));
     }
     return checksum;
@@ -143,16 +136,6 @@ TEST(BoxLayouts, CutABufferIntoBoxes) {
       }
     }
   }
-}
-
-TEST(BoxLayouts, HaveSidesThatAreAboutAsLong) {
-  const BoxLayout layout = box_layout(5, 65536, kCopyBufferPiece);
-  EXPECT_EQ(std::vector<std::uint32_t>(std::begin(layout.box), std::end(layout.box)),
-            (std::vector<std::uint32_t>{16, 8, 4, 4, 4}));
-  EXPECT_EQ(std::vector<std::uint32_t>(std::begin(layout.boxes), std::end(layout.boxes)),
-            (std::vector<std::uint32_t>{4, 2, 2, 2, 1}));
-  EXPECT_EQ(box_layout(2, 65536, kCopyBufferPiece).box[0], 32u) << "256 rows are the most";
-  EXPECT_EQ(most_copy_bytes({CopyWay::tensor, 1}), 2048u);
 }
 
 /// Word by word, where box_sum() goes row by row.
@@ -275,7 +258,7 @@ TEST(Copies, SynchronousOnesHaveOneStage) {
 /// one.
 TEST(Copies, WrongBytesAreErrorsWithoutNumbers) {
   FakeDevice device;
-  for (const Spoiled spoiled : {Spoiled::word, Spoiled::exchanged, Spoiled::stale, Spoiled::box, Spoiled::order}) {
+  for (const Spoiled spoiled : {Spoiled::word, Spoiled::stale, Spoiled::box}) {
     for (const NamedMethod& method : kCopyMethods) {
       device.spoiled = spoiled;
       const auto records = measure("copies", device, {method.name}, kFewPoints);

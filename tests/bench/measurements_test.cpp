@@ -1,6 +1,4 @@
 // What holds of every measurement and of every record, whatever they are of.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,8 +9,6 @@
 #include <sstream>
 
 #include "../labels.hpp"
-#include "bench/measure/report/pages.hpp"
-#include "bench/measure/report/printers.hpp"
 #include "bench/measure/report/sections.hpp"
 #include "fake_device.hpp"
 #include "src/catalogue/sass.hpp"
@@ -96,7 +92,7 @@ TEST_P(EveryRecord, IsInTablesAndInARunsToo) {
   }
 }
 
-/// Rows of every table and the points of every plot, as they were when the record was made.
+/// Rows of every table, as they were when the record was made.
 TEST(RecordOfTheH200, GivesThesePages) {
   TCNUM_TAKES_LONG();
   const Document document = read_document(TCNUM_SOURCE_DIR "/vectors/sm_90/bench.json");
@@ -104,18 +100,10 @@ TEST(RecordOfTheH200, GivesThesePages) {
   std::istringstream page(markdown_page(document, sass));
   std::set<std::string> lines;
   for (std::string line; std::getline(page, line);) lines.insert(line);
-  for (const Section& section : sections_of(document, sass)) {
-    std::vector<std::size_t> points;
-    for (const std::string& plot : section.plots) {
-      points.push_back(0);
-      for (auto at = plot.find("<title>"); at != std::string::npos; at = plot.find("<title>", at + 1)) ++points.back();
-    }
-    lines.insert(fmt::format("plots of {}: {} points", section.title, fmt::join(points, ", ")));
-  }
   std::ifstream expected(TCNUM_SOURCE_DIR "/tests/bench/h200_report.txt");
   int count = 0;
   for (std::string line; std::getline(expected, line); ++count) EXPECT_TRUE(lines.contains(line)) << line;
-  EXPECT_GT(count, 140);
+  EXPECT_GT(count, 120);
 }
 
 /// Rows that are not what a measurement writes, but whose fields all have their types.
@@ -135,7 +123,7 @@ TEST_P(EveryRecord, OfStrangeNumbersIsMadeIntoPages) {
           if (const double* const number = std::get_if<double>(&odd)) std::ranges::fill(series.numbers, *number);
         }
       }
-      const std::string all = markdown_page(strange, {}) + html_page(strange, {}) + notes_text(strange);
+      const std::string all = markdown_page(strange, {}) + run_text(strange, {});
       EXPECT_EQ(all.find("nan"), std::string::npos);
     }
   }

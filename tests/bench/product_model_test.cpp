@@ -9,9 +9,7 @@
 #include <string_view>
 
 #include "bench/measure/gemm/gemm.hpp"
-#include "bench/measure/gemm/library_tiles.hpp"
 #include "bench/measure/gemm/product_model.hpp"
-#include "bench/measure/gemm/shapes.hpp"
 #include "bench/measure/least_squares.hpp"
 #include "tcnum/error.hpp"
 
@@ -96,15 +94,6 @@ TEST(ProductWork, LinesThatBeginAnywhereAreMoreRequests) {
   EXPECT_GT(bytes.requests_per_line, 2.5);
   EXPECT_DOUBLE_EQ(bytes.sectors_per_line, 4.5);
   EXPECT_DOUBLE_EQ(bytes.steps, 33);
-}
-
-TEST(ProductWork, OfManyWavesTheOthersAreAsTheLaterOnes) {
-  const GemmShape shape{1 << 16, 1 << 16, 256};
-  const ProductWork work = work_of(shape, kHalf, {GemmTile{}, 1}, kBlocks, 30e6);
-  EXPECT_DOUBLE_EQ(sum_over(work, &Wave::blocks), 512 * 512);
-  // Each band of rows brings all of B again.
-  EXPECT_GT(sum_over(work, &Wave::fresh_bytes), 2 * work.bytes / 100);
-  EXPECT_LT(work.waves.size(), 2000U);
 }
 
 TEST(ProductWork, PartsOfKAreAddedByAnotherLaunch) {

@@ -2,8 +2,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "bench/measure/report/pages.hpp"
 #include "bench/measure/record.hpp"
+#include "bench/measure/report/sections.hpp"
 #include "bench/measure/tensor.hpp"
 #include "harnesses.hpp"
 
@@ -13,13 +13,13 @@ bool read_a_benchmark(std::string_view input) {
   bench::Document document;
   const InputPath file(input);
   if (!accepted([&] { document = bench::read_document(file.path()); }, file.path())) return false;
-  const std::string text = bench::to_json(document).dump();
-  if (bench::to_json(bench::document_from_json(nlohmann::ordered_json::parse(text), "again")).dump() != text)
+  const std::string text = bench::json_text(document);
+  if (bench::json_text(bench::document_from_json(nlohmann::ordered_json::parse(text), "again")) != text)
     wrong("a benchmark's record changes when it is written and read", text);
   accepted([&] {
     bench::put_models(document, file.path());
     static_cast<void>(bench::markdown_page(document, {}));
-    static_cast<void>(bench::html_page(document, {}));
+    static_cast<void>(bench::run_text(document, {}));
   });
   return true;
 }
@@ -38,7 +38,7 @@ std::vector<std::string> benchmark_files() {
       series.numbers.resize(std::min(series.numbers.size(), kLongestSeries));
   }
   std::vector<std::string> files;
-  for (const auto& [kind, document] : by_kind) files.push_back(bench::to_json(document).dump());
+  for (const auto& [kind, document] : by_kind) files.push_back(bench::json_text(document));
   return files;
 }
 

@@ -11,7 +11,6 @@
 
 #include "bench/measure/measurements.hpp"
 #include "bench/measure/operands.hpp"
-#include "shapes.hpp"
 #include "src/questions/random_numbers.hpp"
 #include "tcnum/gemm.hpp"
 

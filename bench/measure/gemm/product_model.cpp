@@ -9,8 +9,7 @@
 
 #include "bench/measure/least_squares.hpp"
 #include "gemm.hpp"
-#include "library_tiles.hpp"
-#include "shapes.hpp"
+#include "tcnum/cublaslt.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum::bench {
@@ -229,6 +228,14 @@ BestTiling best_tiling(const ProductDevice& device, std::size_t formats, const G
     if (found.microseconds < best.prediction.microseconds) best = {candidate.tiling, found};
   }
   return best;
+}
+
+std::optional<ProductTiling> library_tiling(int tile_id, int cluster_id, int split_k) {
+  constexpr int kMostSplit = 64;  // the library has no more parts of k
+  const auto tile = cublaslt_tile(tile_id, cluster_id);
+  if (!tile || split_k > kMostSplit) return std::nullopt;
+  return ProductTiling{{tile->columns, tile->rows, tile->cluster_columns, tile->cluster_rows},
+                       static_cast<unsigned>(std::max(1, split_k))};
 }
 
 std::vector<MeasuredProduct> measured_products(const Document& document, std::string_view set, bool by_library,

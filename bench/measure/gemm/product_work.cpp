@@ -1,4 +1,4 @@
-#include "product_work.hpp"
+#include "product_model.hpp"
 
 #include <algorithm>
 #include <list>
@@ -28,9 +28,9 @@ void put_requests(ProductWork& work, std::size_t pitch) {
   work.sectors_per_line = sectors / static_cast<double>(period);
 }
 
-/// Tiles of 192 rows are three of wgmma's, which two warpgroups do not share: each has half of the columns. Where that is
-/// no multiple of 16, results take so many times as long to be written as others: so the library's short products say
-/// (H200, tiles of 192 × 208, 176 and 144; ncu counts the same bytes, requests and bank conflicts as of others).
+/// Tiles of 192 rows are three of wgmma's, which two warpgroups do not share: each has half of the columns. Where that
+/// is no multiple of 16, results take so many times as long to be written as others: so the library's short products
+/// say (H200, tiles of 192 × 208, 176 and 144; ncu counts the same bytes, requests and bank conflicts as of others).
 constexpr double kTimesOfOddHalves = 1.8;
 bool has_odd_halves(const GemmTile& tile) {
   constexpr unsigned kTwoWarpgroupsRows = 128, kColumns = 16;
@@ -118,8 +118,8 @@ ProductWork outline_of(const GemmShape& shape, const GemmFormats& formats, const
                mean_columns = n / static_cast<double>(raster.columns * tile.cluster_columns);
   work.tile_lines = mean_rows + mean_columns;
   work.lines = mean_rows / tile.cluster_columns + mean_columns / tile.cluster_rows;
-  work.most_lines = std::min<double>(tile.rows, m) / tile.cluster_columns +
-                    std::min<double>(tile.columns, n) / tile.cluster_rows;
+  work.most_lines =
+      std::min<double>(tile.rows, m) / tile.cluster_columns + std::min<double>(tile.columns, n) / tile.cluster_rows;
   work.result_bytes = mean_rows * mean_columns * static_cast<double>(result_bytes);
   if (tiling.split_k > 1) work.sum_bytes = m * n * sizeof(float) * tiling.split_k;
   return work;

@@ -1,4 +1,4 @@
-#include "shapes.hpp"
+#include "gemm.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,52 +2,41 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 #include <optional>
 
-#include "buffers.hpp"
+#include "bench/measure/steady.hpp"
+#include "emu/parallel.hpp"
 #include "memory.hpp"
-#include "reads.hpp"
-#include "sizes.hpp"
 
 namespace tcnum::bench {
 namespace {
 
 constexpr double kTera = 1e12;
 
-/// Sizes of a level's buffers, in whole pieces or smaller powers of two, and the largest that it surely answers alone.
+/// Sizes of a level's buffers, in whole pieces, and the largest that it surely answers alone.
 struct Sizes {
   std::vector<std::size_t> bytes;
   std::size_t most_of_level;
 };
-
-/// From `least` to `most` with four to an octave, in whole pieces; below one, powers of two.
-std::vector<std::size_t> sizes_between(std::size_t least, std::size_t most) {
-  std::vector<std::size_t> sizes;
-  append_octaves(sizes, least, std::min(most, kReadPiece - 1));
-  const std::size_t first_whole = sizes.empty() ? least : 2 * sizes.back();
-  std::ranges::copy(quarter_octaves(first_whole, most, kReadPiece), std::back_inserter(sizes));
-  return sizes;
-}
 
 std::size_t whole_pieces(std::size_t bytes) { return (bytes + kReadPiece - 1) / kReadPiece * kReadPiece; }
 
 constexpr std::size_t kTimesL2 = 4;
 
 Sizes of_shared(const MemoryFacts& facts, std::size_t) {
-  return {sizes_between(kLeastRead, facts.shared_bytes), facts.shared_bytes};
+  return {quarter_octaves(kReadPiece, facts.shared_bytes, kReadPiece), facts.shared_bytes};
 }
 /// The L1 and shared memory are one storage. A block can have nearly all of it, so that half as much is surely in the
 /// L1 where no block has any shared memory.
 Sizes of_l1(const MemoryFacts& facts, std::size_t sms) {
-  return {sizes_between(kLeastRead, kTimesL2 * facts.l2_bytes / sms), facts.shared_bytes / 2};
+  return {quarter_octaves(kReadPiece, kTimesL2 * facts.l2_bytes / sms, kReadPiece), facts.shared_bytes / 2};
 }
 /// No SM finds in its L1 what it read before, however loads are cached: it has read more than twice what an L1 has in
 /// between. There is a piece for each SM at least, so that all are at other places.
 Sizes of_l2(const MemoryFacts& facts, std::size_t sms) {
   const std::size_t least = std::max(whole_pieces(3 * facts.shared_bytes), sms * kReadPiece);
-  return {sizes_between(least, kTimesL2 * facts.l2_bytes), facts.l2_bytes / 2};
+  return {quarter_octaves(least, kTimesL2 * facts.l2_bytes, kReadPiece), facts.l2_bytes / 2};
 }
 /// Of what a cyclic order goes over, a cache of an eighth of the size keeps little, whatever it replaces.
 Sizes of_dram(const MemoryFacts& facts, std::size_t) {
@@ -106,7 +95,7 @@ class Reader {
     work_.alone = subject.alone;
     work_.bytes = most_bytes;
     row.device.fill(work_.buffer_bytes(sms_), row.settings.fill_seed());
-    whole_.emplace(work_, work_.buffer_bytes(sms_) / kReadPiece, row.settings.fill_seed(), row.settings.threads);
+    xor_words();
   }
 
   /// So many rounds that a launch lasts long enough for clock and timer. Before them the region is read once.
@@ -116,35 +105,55 @@ class Reader {
     work_.bytes = bytes;
     const std::size_t once = work_.common ? (work_.pieces() + sms_ - 1) / sms_ : work_.pieces();
     work_.warm_rounds = static_cast<unsigned>(once);
-    if (bytes < kReadPiece) {
-      small_.emplace(work_, sms_, row_.settings.fill_seed(), row_.settings.threads);
-    } else {
-      small_.reset();
-    }
     work_.rounds = kTryRounds;
-    const double round = kReadPiece / read_checked(words().checksums(work_, sms_, row_.settings.threads)).slowest;
+    expected_ = checksums();
+    const double round = kReadPiece / read().slowest;
     work_.rounds = static_cast<unsigned>(
         std::clamp(kLaunchCycles / round, static_cast<double>(kTryRounds), static_cast<double>(kMostRounds)));
-    expected_ = words().checksums(work_, sms_, row_.settings.threads);
+    expected_ = checksums();
   }
-  Rate read() const { return read_checked(expected_); }
-
- private:
-  const ReadWords& words() const { return small_ ? *small_ : *whole_; }
-
-  Rate read_checked(const std::vector<std::uint32_t>& expected) const {
+  Rate read() const {
     const ReadTimes times = row_.device.read(work_);
-    if (times.checksums != expected) {
+    if (times.checksums != expected_) {
       throw WrongResult(fmt::format("{}: with regions of {} bytes, threads have other checksums than the CPU",
                                     row_.record.subject, work_.bytes));
     }
     return rate_of(work_, times);
   }
 
+ private:
+  /// The buffer's words, as the threads of a block xor them.
+  void xor_words() {
+    constexpr std::size_t kWord = sizeof(std::uint32_t);
+    const std::size_t pieces = work_.buffer_bytes(sms_) / kReadPiece;
+    xored_.resize(pieces * kReadThreads);
+    in_parallel(pieces, row_.settings.threads, [&](std::size_t piece) {
+      for (std::size_t at = 0; at < kReadPiece; at += kWord) {
+        xored_[piece * kReadThreads + at / work_.width % kReadThreads] ^=
+            memory_word(row_.settings.fill_seed(), (piece * kReadPiece + at) / kWord);
+      }
+    });
+  }
+  /// [block][thread].
+  std::vector<std::uint32_t> checksums() const {
+    std::vector<std::uint32_t> all(sms_ * kReadThreads);
+    in_parallel(sms_, row_.settings.threads, [&](std::size_t block) {
+      std::uint32_t* const mine = all.data() + block * kReadThreads;
+      const std::size_t first = work_.first_piece(block), start = work_.start(block, sms_);
+      for (std::size_t round = 0; round < std::size_t{work_.warm_rounds} + work_.timed_rounds(block); ++round) {
+        const std::uint32_t* const words = xored_.data() + (first + (start + round) % work_.pieces()) * kReadThreads;
+        for (unsigned thread = 0; thread < kReadThreads; ++thread) {
+          mine[thread] = next_checksum(mine[thread], words[thread]);
+        }
+      }
+    });
+    return all;
+  }
+
   const Row& row_;
   std::size_t sms_;
   ReadWork work_;
-  std::optional<ReadWords> whole_, small_;  ///< of whole pieces, and of the region that is smaller
+  std::vector<std::uint32_t> xored_;  ///< [piece][thread]
   std::vector<std::uint32_t> expected_;
 };
 
@@ -174,27 +183,22 @@ Points sweep(const Row& row, Reader& reader, const std::vector<std::size_t>& siz
 void put_steady(const Row& row, Reader& reader, std::size_t bytes) {
   reader.set_size(bytes);
   std::vector<Rate> rates;
-  std::vector<double> per_clock;
-  // The rate stands for the cycles of a sample.
   const Steady steady = sample_steadily(
       row.device,
       [&] {
         rates.push_back(reader.read());
-        per_clock.push_back(rates.back().bytes_per_clock);
-        return TimedSample{per_clock.back(), rates.back().clock_mhz};
+        return TimedSample{rates.back().bytes_per_clock, rates.back().clock_mhz};
       },
       row.settings);
-  const Summary s = summarise(per_clock);
   Record& record = row.record;
-  put_summary(record, "bytes_per_clock", s);
+  put_rates(record, "bytes_per_clock", steady);
   record.set("slowest_bytes_per_clock", median_rate(rates, &Rate::slowest));
   record.set("fastest_bytes_per_clock", median_rate(rates, &Rate::fastest));
   const double all = median_rate(rates, &Rate::bytes_per_second);
   if (all > 0) record.set("tera_bytes_per_second", all / kTera);
   record.set("launch_tera_bytes_per_second", median_rate(rates, &Rate::of_launch) / kTera);
-  put_conditions(record, s, steady);
   record.set("best_bytes", static_cast<std::int64_t>(bytes));
-  record.series.push_back({"sample_bytes_per_clock", std::move(per_clock)});
+  record.series.push_back({"sample_bytes_per_clock", steady.samples});
 }
 
 void measure_level(const Row& row) {

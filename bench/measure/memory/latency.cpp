@@ -2,13 +2,39 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
-#include "buffers.hpp"
-#include "levels.hpp"
+#include "bench/measure/steady.hpp"
 #include "memory.hpp"
-#include "sizes.hpp"
+#include "src/questions/random_numbers.hpp"
 
 namespace tcnum::bench {
+namespace {
+
+/// Uniform in 0 … end − 1, by multiplication: off by less than one in 2^32 / end.
+std::size_t below(std::uint32_t random, std::size_t end) {
+  return static_cast<std::size_t>((std::uint64_t{random} * end) >> 32);
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> random_cycle(std::size_t bytes, std::size_t piece_bytes, std::uint64_t seed,
+                                        std::uint64_t n) {
+  constexpr std::uint32_t kSeries = 500;  // a purpose of its own (src/questions/random_numbers.hpp)
+  RandomNumbers random(seed, kSeries, n);
+  std::vector<std::uint64_t> next(bytes / piece_bytes), order;
+  std::iota(next.begin(), next.end(), std::uint64_t{0});
+  for (std::size_t i = next.size(); i-- > 1;) std::swap(next[i], next[below(random.next(), i)]);
+  const std::size_t lines = piece_bytes / kLineBytes;
+  std::uint64_t at = 0;
+  for (std::size_t i = 0; i < next.size(); ++i) {
+    order.push_back(at * piece_bytes + (lines > 1 ? below(random.next(), lines) * kLineBytes : 0));
+    at = next[at];
+  }
+  return order;
+}
+
 namespace {
 
 unsigned whole_bodies(std::size_t hops) {
@@ -101,7 +127,7 @@ void measure_global(const Row& row) {
   const MemoryFacts& facts = row.device.memory_facts();
   const std::size_t most = most_bytes(row);
   std::vector<std::size_t> sizes = quarter_octaves(kLeast, std::min(most, kTimesL2 * facts.l2_bytes), kLineBytes);
-  append_octaves(sizes, 2 * kTimesL2 * facts.l2_bytes, most);
+  for (std::size_t size = 2 * kTimesL2 * facts.l2_bytes; size <= most; size *= 2) sizes.push_back(size);
   const auto levels = find_levels(sweep(row, Memory::l1, sizes, kLineBytes));
   put_levels(row.record, levels, names_of(levels, static_cast<double>(facts.l2_bytes)));
 }
@@ -110,7 +136,7 @@ void measure_global(const Row& row) {
 /// addresses.
 void measure_pages(const Row& row) {
   std::vector<std::size_t> sizes;
-  append_octaves(sizes, 4 * kPageBytes, most_bytes(row));
+  for (std::size_t size = 4 * kPageBytes; size <= most_bytes(row); size *= 2) sizes.push_back(size);
   const auto levels = find_levels(sweep(row, Memory::l2, sizes, kPageBytes));
   std::vector<std::string> names;
   for (std::size_t i = 0; i < levels.size(); ++i) names.push_back(fmt::format("pages_{}", i + 1));

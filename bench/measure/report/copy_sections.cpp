@@ -4,70 +4,36 @@
 #include <algorithm>
 #include <optional>
 
-#include "bench/measure/copy/copies.hpp"
+#include "bench/measure/copies.hpp"
 #include "sections.hpp"
 
 namespace tcnum::bench {
 namespace {
-
-constexpr double kKibi = 1024, kGigaOfTera = 1e3;
 
 /// PTX's name alone, without what is measured.
 std::string method_name(const Record& record) {
   const std::size_t of = record.subject.find(kLatencyOf);
   return of == 0 ? record.subject.substr(kLatencyOf.size()) : record.subject;
 }
-/// As a plot's legend has room for.
-std::string line_name(const Record& record) {
-  constexpr std::string_view kLong = "cp.async.bulk.tensor", kShort = "tensor";
-  std::string name = method_name(record);
-  if (name.starts_with(kLong)) name.replace(0, kLong.size(), kShort);
-  return name;
-}
-
-/// Plots leave out tensor copies of three dimensions and more: there are no colours for so many lines.
-bool is_drawn(const Record& record) {
-  constexpr unsigned kMostDimensions = 2;
-  const std::string name = method_name(record);
-  const auto method = std::ranges::find_if(kCopyMethods, [&](const NamedMethod& each) { return each.name == name; });
-  return method == kCopyMethods.end() || method->method.dimensions <= kMostDimensions;
-}
-
-/// Lines of those that come from there.
-std::function<std::string(const Record&)> lines_from(std::string from) {
-  return [from = std::move(from)](const Record& r) {
-    return r.text("from") == from && is_drawn(r) ? line_name(r) : std::string();
-  };
-}
 std::string size_heading(double bytes) { return size_text(bytes); }
 
 SectionTable latency_table() {
-  SectionTable table{
+  return {
       "Copies to shared memory: latency",
       "Cycles from a copy's first instruction until a thread has read its last word in shared memory; nothing else "
       "goes on on the device. Up to 256 threads load and store, or copy with cp.async, 16 bytes each at a time, and "
       "meet at a barrier before that; cp.async.bulk is one thread's, and its mbarrier is waited for. Multicast: each "
       "block of the cluster copies its part of the bytes to all. From l2: read before, past the L1; from dram: not in "
-      "the L2. Medians over the copies; what arrives is summed and compared with the CPU's. Plots have tensor copies "
-      "of one and two dimensions alone.",
-      "copy latency",
+      "the L2. Medians over the copies; what arrives is summed and compared with the CPU's.",
+      of("copy latency"),
       {{"copy", method_name},
        text("from", "from"),
        over("latency_bytes", "latency_cycles", size_heading, 0),
        number("spread %", "spread_percent", 1)}};
-  for (const char* from : {"dram", "l2"}) {
-    table.curves.push_back(
-        {{fmt::format("Latency of a copy from {} over its size", from), "KiB", "cycles", {}, true, true},
-         "latency_bytes",
-         "latency_cycles",
-         lines_from(from),
-         kKibi});
-  }
-  return table;
 }
 
 SectionTable rates_table() {
-  SectionTable table{
+  return {
       "Copies to shared memory: rates",
       "All SMs copy at once; each of an SM's warps has a ring of stages, waits for its oldest copy and gives the stage "
       "to the next one. TB/s: bytes that arrive in shared memory from the first block's begin to the last one's end; "
@@ -76,49 +42,19 @@ SectionTable rates_table() {
       "own; from dram: each byte of 32 times the L2's size is copied once. Saturated: the fewest bytes under way in an "
       "SM with 97 % of the best rate. % pins: of memory clock × 2 × bus. Every copy is summed by place in a launch "
       "beside the timed ones, and compared with the CPU's.",
-      "copies",
+      of("copies"),
       {subject("copy"), text("from", "from"), number("TB/s", "tera_bytes_per_second", 2),
        number("B/clk/SM", "bytes_per_clock", 1), number("fetched TB/s", "fetched_tera_bytes_per_second", 2),
        number("% pins", "percent_of_pins", 1), size("bytes of a copy", "best_copy_bytes"),
        both("stages × warps", "best_stages", "best_warps"), size("under way", "best_in_flight_bytes"),
        size("saturated from", "saturated_in_flight_bytes"), number("SMs", "device_blocks", 0),
        number("spread %", "spread_percent", 2), number("MHz", "clock_mhz", 0), number("W", "power_watts", 0)}};
-  for (const char* from : {"dram", "l2"}) {
-    table.curves.push_back({{fmt::format("Copies from {} over the bytes under way in an SM", from),
-                             "KiB under way",
-                             "TB/s that arrive",
-                             {},
-                             true},
-                            "sweep_in_flight_bytes",
-                            "sweep_giga_bytes_per_second",
-                            lines_from(from),
-                            kKibi,
-                            kGigaOfTera,
-                            true});
-  }
-  return table;
-}
-
-SectionTable parts_table() {
-  const auto stages = [](double number) { return whole(number) + (number == 1 ? " stage" : " stages"); };
-  return {"Copies to shared memory: rates by the bytes of a copy and by stages",
-          "TB/s that arrive, at the best of the other axes.",
-          "copies",
-          {subject("copy"), text("from", "from"),
-           over("sweep_copy_bytes", "sweep_giga_bytes_per_second", size_heading, 3, kGigaOfTera),
-           over("sweep_stages", "sweep_giga_bytes_per_second", stages, 3, kGigaOfTera)},
-          {},
-          true};
 }
 
 }  // namespace
 
 std::vector<Section> copy_sections(const Document& document) {
-  std::vector<Section> all;
-  for (const SectionTable& table : {latency_table(), rates_table(), parts_table()}) {
-    all.push_back(section_of(document, table));
-  }
-  return all;
+  return {section_of(document, latency_table()), section_of(document, rates_table())};
 }
 
 }  // namespace tcnum::bench

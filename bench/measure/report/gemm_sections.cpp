@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "bench/measure/gemm/gemm.hpp"
-#include "bench/measure/gemm/shapes.hpp"
 #include "bench/measure/statistics.hpp"
 #include "sections.hpp"
 
@@ -34,51 +33,47 @@ using Products = std::vector<std::optional<TimedProduct>>;
 
 /// Those of one kernel, or of several of which each product has the fastest.
 struct KernelProducts {
-  const Record* record;  ///< none: of several
-  Products products;
-  std::vector<std::string> kernels;  ///< whose each product is
+  const Record* record = nullptr;  ///< none: of several
+  Products products = {};
+  std::vector<std::string> kernels = {};  ///< whose each product is
 };
 
 /// All records of one set of shapes and one pair of formats.
 struct Group {
   std::string set, subject;
-  std::vector<KernelProducts> tiles;
-  std::optional<KernelProducts> library;
+  std::vector<KernelProducts> tiles = {};
+  KernelProducts best_tile = {}, library = {};
 };
+
+/// Puts a kernel's products where it is faster than those that are there.
+void take_best(KernelProducts& best, const KernelProducts& tile) {
+  best.products.resize(std::max(best.products.size(), tile.products.size()));
+  best.kernels.resize(best.products.size());
+  for (std::size_t i = 0; i < tile.products.size(); ++i) {
+    const std::optional<TimedProduct>&product = tile.products[i], &before = best.products[i];
+    if (!product || (before && before->shape != product->shape)) continue;
+    if (before && before->microseconds <= product->microseconds) continue;
+    best.products[i] = product;
+    best.kernels[i] = tile.kernels[i];
+  }
+}
 
 std::vector<Group> groups_of(const Document& document) {
   std::vector<Group> groups;
   for (const Record* r : select(document, [](const Record& r) { return is(r, "gemm") || is(r, "single gemm"); })) {
     const std::string set = r->text("shapes"), kernel = r->text("kernel");
     auto group = std::ranges::find_if(groups, [&](const Group& g) { return g.set == set && g.subject == r->subject; });
-    if (group == groups.end()) group = groups.insert(groups.end(), {set, r->subject, {}, {}});
-    KernelProducts products{r, timed_products(*r), {}};
+    if (group == groups.end()) group = groups.insert(groups.end(), {set, r->subject});
+    KernelProducts products{r, timed_products(*r)};
     products.kernels.assign(products.products.size(), kernel);
     if (kernel == kLibraryName) {
       group->library = std::move(products);
     } else {
+      take_best(group->best_tile, products);
       group->tiles.push_back(std::move(products));
     }
   }
   return groups;
-}
-
-KernelProducts best_of(const std::vector<KernelProducts>& tiles) {
-  KernelProducts best{nullptr, {}, {}};
-  for (const KernelProducts& tile : tiles) {
-    for (std::size_t i = 0; i < tile.products.size(); ++i) {
-      if (best.products.size() == i) {
-        best.products.emplace_back();
-        best.kernels.emplace_back();
-      }
-      const std::optional<TimedProduct>&product = tile.products[i], &before = best.products[i];
-      if (!product || (before && before->shape != product->shape)) continue;
-      if (before && before->microseconds <= product->microseconds) continue;
-      best.products[i] = product;
-      best.kernels[i] = tile.kernels[i];
-    }
-  }
-  return best;
 }
 
 std::vector<double> tera_per_second_of(const Products& products) {
@@ -90,13 +85,12 @@ std::vector<double> tera_per_second_of(const Products& products) {
 }
 
 /// Of each product that both have: how many percent of the library's speed it has.
-std::vector<double> percent_of_library(const Products& products, const std::optional<KernelProducts>& library) {
+std::vector<double> percent_of_library(const Products& products, const Products& library) {
   std::vector<double> percent;
-  if (!library) return percent;
-  for (std::size_t i = 0; i < std::min(products.size(), library->products.size()); ++i) {
-    const std::optional<TimedProduct>&ours = products[i], &theirs = library->products[i];
-    if (ours && theirs && ours->shape == theirs->shape)
-      percent.push_back(theirs->microseconds / ours->microseconds * 100);
+  for (std::size_t i = 0; i < std::min(products.size(), library.size()); ++i) {
+    const std::optional<TimedProduct>&ours = products[i], &theirs = library[i];
+    if (!ours || !theirs || ours->shape != theirs->shape) continue;
+    percent.push_back(theirs->microseconds / ours->microseconds * 100);
   }
   return percent;
 }
@@ -121,28 +115,6 @@ void append(std::vector<std::string>& row, std::vector<std::string> cells) {
   std::ranges::move(cells, std::back_inserter(row));
 }
 
-/// The best tile's and the library's rates of all products of two formats.
-std::vector<Plot> rate_plots(const std::vector<Group>& groups) {
-  std::vector<Plot> plots;
-  const auto add = [](Line& line, const Products& products) {
-    for (const auto& p : products) {
-      if (p) line.points.emplace_back(p->shape.operations() * 1e-12, p->tera_per_second());
-    }
-  };
-  for (const Group& group : groups) {
-    const std::string title = fmt::format("Matrix products over their size: {}", group.subject);
-    auto plot = std::ranges::find(plots, title, &Plot::title);
-    if (plot == plots.end()) {
-      plot = plots.insert(plots.end(), {title, "10¹² operations, 2mnk", "Tops/s", {}, true});
-      plot->round_x = true;
-      plot->lines = {{"best tile", {}, false, true}, {"cuBLASLt", {}, false, true}};
-    }
-    add(plot->lines[0], best_of(group.tiles).products);
-    if (group.library) add(plot->lines[1], group.library->products);
-  }
-  return plots;
-}
-
 Section summary_section(const std::vector<Group>& groups) {
   Section section{
       "Matrix products",
@@ -158,16 +130,13 @@ Section summary_section(const std::vector<Group>& groups) {
           "are compared with the emulator's, bit by bit; the library's are not.",
           gemm_tiles().size()),
       {{"shapes", "formats", "products", "best tile Tops/s (median)", "highest", "cuBLASLt Tops/s (median)", "highest",
-        "% (median)", "least", "most", "faster"}},
-      plots_of(rate_plots(groups))};
+        "% (median)", "least", "most", "faster"}}};
   for (const Group& group : groups) {
-    const KernelProducts best = best_of(group.tiles);
-    const std::vector<double> rates = tera_per_second_of(best.products);
-    const std::vector<double> percent = percent_of_library(best.products, group.library);
+    const std::vector<double> rates = tera_per_second_of(group.best_tile.products),
+                              percent = percent_of_library(group.best_tile.products, group.library.products);
     std::vector<std::string> row = {group.set, group.subject, std::to_string(rates.size())};
     append(row, cells_of(rates, {&Summary::median, &Summary::max}, 0));
-    append(row, cells_of(group.library ? tera_per_second_of(group.library->products) : std::vector<double>(),
-                         {&Summary::median, &Summary::max}, 0));
+    append(row, cells_of(tera_per_second_of(group.library.products), {&Summary::median, &Summary::max}, 0));
     append(row, cells_of(percent, {&Summary::median, &Summary::min, &Summary::max}, 1));
     row.push_back(faster_cell(percent));
     section.table.push_back(std::move(row));
@@ -184,26 +153,26 @@ Section kernels_section(const std::vector<Group>& groups, const ShapeSet& set) {
                   "over the products.",
                   set.are),
       {{"formats", "kernel", "products", "Tops/s (median)", "highest", "% of cuBLASLt (median)", "faster", "spread %",
-        "MHz"}},
-      {},
-      true};
+        "MHz"}}};
   for (const Group& group : groups) {
     if (group.set != set.name) continue;
     const auto add = [&](const KernelProducts& kernel, const std::string& name) {
-      const std::vector<double> rates = tera_per_second_of(kernel.products);
-      const std::vector<double> percent = percent_of_library(kernel.products, group.library);
       const bool is_library = name == kLibraryName;
+      const std::vector<double> rates = tera_per_second_of(kernel.products),
+                                percent = is_library ? std::vector<double>()
+                                                     : percent_of_library(kernel.products, group.library.products);
       std::vector<std::string> row = {group.subject, name, std::to_string(rates.size())};
       append(row, cells_of(rates, {&Summary::median, &Summary::max}, 0));
-      append(row, is_library ? std::vector<std::string>{"–"} : cells_of(percent, {&Summary::median}, 1));
-      row.push_back(is_library ? "–" : faster_cell(percent));
-      row.push_back(kernel.record == nullptr ? "–" : cell(*kernel.record, "spread_percent", 2));
-      row.push_back(kernel.record == nullptr ? "–" : cell(*kernel.record, "clock_mhz", 0));
+      append(row, cells_of(percent, {&Summary::median}, 1));
+      row.push_back(faster_cell(percent));
+      for (const auto& [value, digits] : {std::pair("spread_percent", 2), std::pair("clock_mhz", 0)}) {
+        row.push_back(kernel.record == nullptr ? "–" : cell(*kernel.record, value, digits));
+      }
       section.table.push_back(std::move(row));
     };
     for (const KernelProducts& tile : group.tiles) add(tile, tile.record->text("kernel"));
-    if (group.tiles.size() > 1) add(best_of(group.tiles), "best tile of each");
-    if (group.library) add(*group.library, std::string(kLibraryName));
+    if (group.tiles.size() > 1) add(group.best_tile, "best tile of each");
+    if (group.library.record != nullptr) add(group.library, std::string(kLibraryName));
   }
   return section;
 }
@@ -217,32 +186,28 @@ std::string microseconds_cell(const Products& products, std::size_t i, const Gem
 Section products_section(const std::vector<Group>& groups, const ShapeSet& set) {
   Section section{fmt::format("Matrix products: one by one, shapes {}", set.name),
                   fmt::format("{} D is m × n. The best tile's time and which it is, and cuBLASLt's.", set.are),
-                  {{"m", "n", "k"}},
-                  {}};
-  struct Column {
-    KernelProducts best;
-    Products library;
-  };
-  std::vector<Column> columns;
+                  {{"m", "n", "k"}}};
+  std::vector<const Group*> columns;
   std::size_t count = 0;
   for (const Group& group : groups) {
     if (group.set != set.name) continue;
-    columns.push_back({best_of(group.tiles), group.library ? group.library->products : Products()});
-    count = std::max({count, columns.back().best.products.size(), columns.back().library.size()});
+    columns.push_back(&group);
+    count = std::max({count, group.best_tile.products.size(), group.library.products.size()});
     append(section.table[0], {fmt::format("{} µs", group.subject), "tile", "cuBLASLt µs"});
   }
   for (std::size_t i = 0; i < count; ++i) {
     std::optional<GemmShape> shape;
-    for (const Column& column : columns) {
-      for (const Products* products : {&column.best.products, &column.library}) {
+    for (const Group* group : columns) {
+      for (const Products* products : {&group->best_tile.products, &group->library.products}) {
         if (!shape && i < products->size() && (*products)[i]) shape = (*products)[i]->shape;
       }
     }
     if (!shape) continue;
     std::vector<std::string> row = {std::to_string(shape->m), std::to_string(shape->n), std::to_string(shape->k)};
-    for (const Column& column : columns) {
-      const std::string ours = microseconds_cell(column.best.products, i, *shape);
-      append(row, {ours, ours == "–" ? ours : column.best.kernels[i], microseconds_cell(column.library, i, *shape)});
+    for (const Group* group : columns) {
+      const std::string ours = microseconds_cell(group->best_tile.products, i, *shape);
+      append(row, {ours, ours == "–" ? ours : group->best_tile.kernels[i],
+                   microseconds_cell(group->library.products, i, *shape)});
     }
     section.table.push_back(std::move(row));
   }

@@ -10,7 +10,6 @@
 
 #include "bench/measure/gemm/gemm.hpp"
 #include "bench/measure/gemm/product_model.hpp"
-#include "bench/measure/gemm/shapes.hpp"
 #include "bench/measure/statistics.hpp"
 #include "sections.hpp"
 #include "tcnum/error.hpp"
@@ -84,20 +83,6 @@ Chosen chosen_of(const std::vector<Compared>& all) {
   return chosen;
 }
 
-/// Measured against predicted, by what limits.
-std::string plot_of(std::string title, const std::vector<Compared>& all) {
-  Plot plot{std::move(title), "predicted µs", "measured / predicted", {}, true, true, true};
-  std::map<std::size_t, Line> lines;
-  for (const Compared& c : all) {
-    Line& line = lines[c.predicted.limit];
-    line.name = kProductLimits.at(c.predicted.limit);
-    line.only_points = true;
-    line.points.emplace_back(c.predicted.microseconds, c.measured.microseconds / c.predicted.microseconds);
-  }
-  for (auto& [limit, line] : lines) plot.lines.push_back(std::move(line));
-  return svg(std::move(plot));
-}
-
 std::vector<Section> sections_of_calls(const Document& document, Calls calls) {
   ProductDevice device;
   try {
@@ -115,9 +100,7 @@ std::vector<Section> sections_of_calls(const Document& document, Calls calls) {
           "the highest rate of the tensor cores, or of DRAM, alone. {}: with the tile, cluster and split that the "
           "library says of its algorithm; {}: of all such tilings the fastest.",
           kShortestUs, timed, kFitShapes, kLibraryName, kUnknown),
-      {{"shapes", "kernel", "products", "mean error %", "p95 %", "worst ×", "light: mean error %"}},
-      {}};
-  std::vector<Compared> ours, library;
+      {{"shapes", "kernel", "products", "mean error %", "p95 %", "worst ×", "light: mean error %"}}};
   for (const std::string_view set : {kFitShapes, kDeepSeekShapes, kRandomShapes, kUnseenShapes, kOwnShapes}) {
     const std::vector<Compared> all = compared(device, document, set, false, calls);
     for (const GemmTile& tile : gemm_tiles()) {
@@ -134,28 +117,17 @@ std::vector<Section> sections_of_calls(const Document& document, Calls calls) {
           " Of {}, the tile that the model finds fastest took {:.1f} % longer on average than the "
           "fastest that was measured, {:.0f} % at worst.",
           set, chosen.mean_loss_percent, chosen.worst_loss_percent);
-      if (set != kFitShapes) ours.insert(ours.end(), chosen.tiles.begin(), chosen.tiles.end());
     }
     std::vector<Compared> by_library = compared(device, document, set, true, calls);
     if (by_library.empty()) continue;
     section.table.push_back(row_of(set, std::string(kLibraryName), by_library));
-    if (set != kFitShapes) library.insert(library.end(), by_library.begin(), by_library.end());
     for (Compared& c : by_library) c.predicted = best_tiling(device, c.measured.formats, c.measured.shape).prediction;
     section.table.push_back(row_of(set, fmt::format("{}, {}", kLibraryName, kUnknown), by_library));
   }
-  if (!ours.empty())
-    section.plots.push_back(plot_of(
-        fmt::format("The model and our kernel{} with the tile that the model finds fastest, by what limits", timed),
-        ours));
-  if (!library.empty())
-    section.plots.push_back(plot_of(fmt::format("The model and cuBLASLt{}, by what limits", timed), library));
-
   ProductLaw law = device.law;
   Section parameters{fmt::format("Matrix products{}: the model's parameters", timed),
                      "Fitted to our kernel's times; what each is: docs/model.md.",
-                     {{"parameter", "value"}},
-                     {},
-                     true};
+                     {{"parameter", "value"}}};
   for (const LawParameter& p : parameters_of(law))
     parameters.table.push_back({p.name, fmt::format("{:.4g}", *p.value)});
   return {std::move(section), std::move(parameters)};

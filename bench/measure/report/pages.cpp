@@ -1,4 +1,3 @@
-#include "pages.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +5,6 @@
 #include <vector>
 
 #include "io/printable.hpp"
-#include "plot.hpp"
 #include "sections.hpp"
 #include "src/report/layout.hpp"
 
@@ -50,36 +48,25 @@ std::string markdown_table(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-std::string html_table(const std::vector<std::vector<std::string>>& rows) {
-  std::string text = "<table>\n";
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    text += "<tr>";
-    for (const std::string& cell : rows[i]) {
-      text += fmt::format("<{0}>{1}</{0}>", i == 0 ? "th" : "td", escaped(cell));
-    }
-    text += "</tr>\n";
+std::string row_name(const Record& r) {
+  std::string name = r.subject;
+  for (const Field& axis : r.axes) name += fmt::format(" {}={}", axis.name, r.text(axis.name));
+  return name;
+}
+
+/// What was waived, wrong or interrupted, rows whose clock moved, and those where the model is off.
+std::string notes_text(const Document& document) {
+  std::string text, off;
+  for (const Record& r : document.records) {
+    if (!r.waived.empty()) text += fmt::format("\nwaived: {}: {}", row_name(r), r.waived);
+    if (!r.error.empty()) text += fmt::format("\nERROR: {}: {}", row_name(r), r.error);
+    if (r.text("clock_moved") == "true") text += fmt::format("\nclock moved: {}", row_name(r));
+    if (r.find(kInterrupted) != nullptr) text += fmt::format("\ninterrupted: {}", row_name(r));
+    if (is_off_model(r)) off += fmt::format("  {}: {:+.1f} %\n", row_name(r), *r.number(kModelResidual));
   }
-  return text + "</table>\n";
+  if (!off.empty()) text += fmt::format("\n\nThe model is off by more than {:.0f} % for\n", kModelTolerancePercent);
+  return text + off;
 }
-
-std::string html_section(const Section& section) {
-  std::string text;
-  if (!section.title.empty()) text += fmt::format("<h2>{}</h2>\n", escaped(section.title));
-  if (!section.prose.empty()) text += fmt::format("<p>{}</p>\n", escaped(section.prose));
-  for (const std::string& plot : section.plots) text += plot;
-  const std::string table = html_table(section.table);
-  return text + (section.folded ? "<details><summary>Table</summary>\n" + table + "</details>\n" : table);
-}
-
-/// Up to the title's paragraph.
-constexpr std::string_view kHtmlHead =
-    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-    "content=\"width=device-width\">\n<title>{0}</title>\n<style>\n"
-    "body {{ font-family: sans-serif; max-width: 75rem; margin: 1rem auto; padding: 0 1rem; }}\n"
-    "table {{ border-collapse: collapse; font-size: 0.85rem; }}\n"
-    "td, th {{ padding: 0.15rem 0.6rem; border-bottom: 1px solid #ddd; text-align: left; }}\n"
-    "svg {{ width: 100%; max-width: 54rem; display: block; margin: 1rem 0; }}\n"
-    "</style>\n</head>\n<body>\n<h1>{0}</h1>\n<p>{1}</p>\n";
 
 }  // namespace
 
@@ -92,12 +79,6 @@ std::string markdown_page(const Document& document, const SassTable& sass, std::
     text += "\n" + markdown_table(each.table);
   }
   return text;
-}
-
-std::string html_page(const Document& document, const SassTable& sass, std::string_view title) {
-  std::string text = fmt::format(kHtmlHead, escaped(title_of(document)), escaped(kMethod));
-  for (const Section& each : sections_of(document, sass, title)) text += html_section(each);
-  return text + "</body>\n</html>\n";
 }
 
 std::string text_page(const Document& document, const SassTable& sass, std::string_view title) {
@@ -121,7 +102,7 @@ std::string run_text(const Document& document, const SassTable& sass) {
   for (const Section& each : sections) {
     if (each.table.size() > 1) text += fmt::format("\n{}\n\n{}", each.title, table_text(each.table));
   }
-  return text;
+  return text + notes_text(document);
 }
 
 }  // namespace tcnum::bench

@@ -12,33 +12,15 @@ namespace {
 
 constexpr const char* kNone = "–";
 
-std::map<double, double> highest_by(const std::vector<std::pair<double, double>>& points) {
+/// By each number of the series x the highest one of y.
+std::map<double, double> highest_by(const Record& record, std::string_view x, std::string_view y) {
   std::map<double, double> highest;
-  for (const auto& [x, y] : points) {
-    const auto [place, is_new] = highest.emplace(x, y);
-    if (!is_new) place->second = std::max(place->second, y);
+  for (std::size_t i = 0; record.number(x, i) && record.number(y, i); ++i) {
+    const double value = *record.number(y, i);
+    const auto [place, is_new] = highest.emplace(*record.number(x, i), value);
+    if (!is_new) place->second = std::max(place->second, value);
   }
   return highest;
-}
-
-Plot plot_of(const Records& rows, const Curves& curves) {
-  Plot plot = curves.plot;
-  for (const Record* r : rows) {
-    Line line{curves.name(*r), {}};
-    if (line.name.empty()) continue;
-    line.points = points_of(*r, curves.x, curves.y);
-    if (curves.highest) {
-      const auto highest = highest_by(line.points);
-      line.points = {highest.begin(), highest.end()};
-    }
-    for (auto& [x, y] : line.points) {
-      x /= curves.x_unit;
-      y /= curves.y_unit;
-    }
-    plot.lines.push_back(std::move(line));
-  }
-  if (curves.more) curves.more(rows, plot);
-  return plot;
 }
 
 }  // namespace
@@ -61,11 +43,13 @@ Column both(std::string heading, std::string first, std::string second) {
 Column subject(std::string heading) {
   return {std::move(heading), [](const Record& r) { return r.subject; }};
 }
-Column short_subject(std::string heading) { return {std::move(heading), short_name}; }
-Column over(const char* x, const char* y, std::function<std::string(double)> heading_of, int digits, double unit) {
-  return {"", {}, x, y, std::move(heading_of), digits, unit};
+Column over(const char* x, const char* y, std::function<std::string(double)> heading_of, int digits) {
+  return {"", {}, x, y, std::move(heading_of), digits};
 }
 
+namespace {
+
+/// The heading, and a row for each record.
 std::vector<std::vector<std::string>> table_of(const Records& rows, const std::vector<Column>& columns) {
   std::vector<std::vector<std::string>> table(1 + rows.size());
   for (const Column& column : columns) {
@@ -77,7 +61,7 @@ std::vector<std::vector<std::string>> table_of(const Records& rows, const std::v
     std::vector<std::map<double, double>> sweeps;
     std::set<double> places;
     for (const Record* r : rows) {
-      sweeps.push_back(highest_by(points_of(*r, column.x, column.y)));
+      sweeps.push_back(highest_by(*r, column.x, column.y));
       for (const auto& [x, y] : sweeps.back()) places.insert(x);
     }
     for (const double x : places) {
@@ -85,18 +69,17 @@ std::vector<std::vector<std::string>> table_of(const Records& rows, const std::v
       for (std::size_t i = 0; i < rows.size(); ++i) {
         const auto found = sweeps[i].find(x);
         const bool there = found != sweeps[i].end();
-        table[1 + i].push_back(there ? fmt::format("{:.{}f}", found->second / column.unit, column.digits) : kNone);
+        table[1 + i].push_back(there ? fmt::format("{:.{}f}", found->second, column.digits) : kNone);
       }
     }
   }
   return table;
 }
 
+}  // namespace
+
 Section section_of(const Document& document, const SectionTable& table) {
-  const Records rows = rows_of(document, table.measurement);
-  std::vector<Plot> plots;
-  for (const Curves& curves : table.curves) plots.push_back(plot_of(rows, curves));
-  return {table.title, table.prose, table_of(rows, table.columns), plots_of(std::move(plots)), table.folded};
+  return {table.title, table.prose, table_of(select(document, table.of), table.columns), table.of_report};
 }
 
 bool is(const Record& r, std::string_view measurement) { return r.measurement == measurement && !r.values.empty(); }
@@ -109,8 +92,8 @@ Records select(const Document& document, const std::function<bool(const Record&)
   return found;
 }
 
-Records rows_of(const Document& document, std::string_view measurement) {
-  return select(document, [&](const Record& r) { return is(r, measurement); });
+std::function<bool(const Record&)> of(std::string measurement) {
+  return [name = std::move(measurement)](const Record& r) { return is(r, name); };
 }
 
 std::string cell(const Record& record, std::string_view name, int digits) {
@@ -118,7 +101,10 @@ std::string cell(const Record& record, std::string_view name, int digits) {
   return x ? fmt::format("{:.{}f}", *x, digits) : kNone;
 }
 
-std::string short_name(const Record& record) { return record.subject.substr(record.subject.find('.') + 1); }
+std::string published_cycles(std::span<const PublishedCycles> published, std::string_view name) {
+  const auto found = std::ranges::find(published, name, &PublishedCycles::name);
+  return found == published.end() ? kNone : fmt::format("{:.1f}", found->cycles);
+}
 
 std::string size_text(const std::optional<double>& bytes) {
   constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -127,25 +113,6 @@ std::string size_text(const std::optional<double>& bytes) {
   std::size_t unit = 0;
   for (; number >= 1024 && unit + 1 < kUnits.size(); ++unit) number /= 1024;
   return fmt::format("{:.4g} {}", number, kUnits[unit]);
-}
-
-std::string whole(double number) { return fmt::format("{:.0f}", number); }
-
-std::vector<std::pair<double, double>> points_of(const Record& record, std::string_view x, std::string_view y) {
-  const std::vector<double>*const xs = record.numbers(x), *const ys = record.numbers(y);
-  std::vector<std::pair<double, double>> points;
-  for (std::size_t i = 0; xs != nullptr && ys != nullptr && i < std::min(xs->size(), ys->size()); ++i) {
-    points.emplace_back((*xs)[i], (*ys)[i]);
-  }
-  return points;
-}
-
-std::vector<std::string> plots_of(std::vector<Plot> plots) {
-  std::vector<std::string> drawn;
-  for (Plot& plot : plots) {
-    if (std::string text = svg(std::move(plot)); !text.empty()) drawn.push_back(std::move(text));
-  }
-  return drawn;
 }
 
 }  // namespace tcnum::bench

@@ -13,6 +13,7 @@
 
 #include "bench/measure/gemm/product_model.hpp"
 #include "bench/measure/measurement.hpp"
+#include "bench/measure/tensor.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum::bench {
@@ -52,47 +53,39 @@ struct Extreme {
   std::function<bool(const Record&)> of;
 };
 
-constexpr const char* kPercentOfPeak = "% of the peak at the measured clock";
-Extreme least_share(std::string what, std::function<bool(const Record&)> of) {
-  return {std::move(what), "percent_of_peak", true, 1, kPercentOfPeak, std::move(of)};
-}
-Extreme largest_share(std::string what, std::function<bool(const Record&)> of) {
-  return {std::move(what), "percent_of_peak", false, 1, kPercentOfPeak, std::move(of)};
-}
-
 std::vector<Extreme> extremes() {
+  const char *const share = "% of the peak at the measured clock", *const rate = "10¹² operations a second";
+  const auto wgmma = [](bool sparse, const char* axis, const char* value, double least_n, double most_n) {
+    return [=](const Record& r) {
+      return is_wgmma(r) && is_sparse(r) == sparse && r.text(axis) == value && *r.number("N") >= least_n &&
+             *r.number("N") <= most_n && r.number("percent_of_peak");
+    };
+  };
   std::vector<Extreme> all;
-  for (const std::string data : {"zeros", "random"}) {
-    all.push_back(least_share(fmt::format("wgmma, N ≥ 64, {}: at least", data), [data](const Record& r) {
-      return is_wgmma(r) && !is_sparse(r) && r.text("data") == data && *r.number("N") >= 64;
-    }));
+  for (const char* data : {"zeros", "random"}) {
+    all.push_back({fmt::format("wgmma, N ≥ 64, {}: at least", data), "percent_of_peak", true, 1, share,
+                   wgmma(false, "data", data, 64, kLargestN)});
   }
-  all.push_back(least_share("wgmma, A from registers, N = 32: at least", [](const Record& r) {
-    return is_wgmma(r) && !is_sparse(r) && r.text("source") == "rs" && r.number("N") == 32;
-  }));
-  all.push_back(least_share("wgmma.sp, A from registers, N ≥ 64: at least", [](const Record& r) {
-    return is_wgmma(r) && is_sparse(r) && r.text("source") == "rs" && *r.number("N") >= 64;
-  }));
-  all.push_back(largest_share("wgmma.sp, A from shared memory: at most",
-                              [](const Record& r) { return is_wgmma(r) && is_sparse(r) && r.text("source") == "ss"; }));
+  all.push_back({"wgmma, A from registers, N = 32: at least", "percent_of_peak", true, 1, share,
+                 wgmma(false, "source", "rs", 32, 32)});
+  all.push_back({"wgmma.sp, A from registers, N ≥ 64: at least", "percent_of_peak", true, 1, share,
+                 wgmma(true, "source", "rs", 64, kLargestN)});
+  all.push_back({"wgmma.sp, A from shared memory: at most", "percent_of_peak", false, 1, share,
+                 wgmma(true, "source", "ss", 0, kLargestN)});
   for (const char* name : {"mma", "wmma"}) {
-    all.push_back(
-        largest_share(fmt::format("{}: the highest rate", name), [name](const Record& r) { return is(r, name); }));
+    all.push_back({fmt::format("{}: the highest rate", name), "percent_of_peak", false, 1, share, of(name)});
   }
   all.push_back({"spread of the samples' cycles, at most (but of memories)", "spread_percent", false, 2, "%",
                  [](const Record& r) { return is_known(r) && !has_spread_of_points(r); }});
   for (const bool sparse : {false, true}) {
     all.push_back({fmt::format("the highest rate of {} with random operands", sparse ? "wgmma.sp" : "wgmma"),
-                   "tera_ops", false, 0, "10¹² operations a second", [sparse](const Record& r) {
-                     return is_wgmma(r) && is_sparse(r) == sparse && r.text("data") == "random" &&
-                            r.number("percent_of_peak");
-                   }});
+                   "tera_ops", false, 0, rate, wgmma(sparse, "data", "random", 0, kLargestN)});
   }
   return all;
 }
 
 Section glance(const Document& document) {
-  Section section{"At a glance", "", {{"what", "measured"}}, {}, false, true};
+  Section section{"At a glance", "", {{"what", "measured"}}, true};
   for (const Extreme& each : extremes()) {
     const std::vector<const Record*> records = select(document, each.of);
     const Record* found = nullptr;

@@ -32,10 +32,25 @@ std::vector<Section> model_sections(const Document& document);
 bool is_wgmma(const Record& record);
 bool is_sparse(const Record& record);
 
+/// Rows where the model is off by more than so many percent.
+inline constexpr double kModelTolerancePercent = 5;
+inline constexpr const char* kModelResidual = "model_residual_percent";
+bool is_off_model(const Record& record);
+
 /// Names of devices and titles are compared so.
 std::string in_lower_case(std::string_view text);
 
 /// One line: the device, when it was measured, the driver, and the highest clock of its SMs.
 std::string device_line(const Document& document);
+
+// The pages (pages.cpp).
+
+/// With the machine instructions of that table; of the sections that sections_of() chooses by that title.
+std::string markdown_page(const Document& document, const SassTable& sass, std::string_view title = {});
+/// Without what was measured on.
+std::string text_page(const Document& document, const SassTable& sass, std::string_view title = {});
+/// What a run measured, and on what, as tables; and in lines what tables leave out: rows that were waived, wrong or
+/// interrupted, whose clock moved, or where the model is off.
+std::string run_text(const Document& document, const SassTable& sass);
 
 }  // namespace tcnum::bench

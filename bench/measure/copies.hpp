@@ -1,19 +1,15 @@
-// Copies from global to shared memory, each way that there is.
+// Copies from global to shared memory: the ways that there are, and what must arrive.
 #pragma once
 
 #include <array>
-#include <string>
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "bench/device/copy_timing.hpp"
-#include "bench/measure/measurement.hpp"
+#include "tcnum/instruction.hpp"
 
 namespace tcnum::bench {
-
-/// Latency of one copy, by its size.
-Measurement copy_latency_measurement();
-/// Bytes a second that rings of copies bring, by the size of a copy and the bytes under way.
-Measurement copies_measurement();
 
 /// A way to copy, under PTX's name.
 struct NamedMethod {
@@ -38,17 +34,13 @@ inline constexpr auto kCopyMethods = std::to_array<NamedMethod>({
 
 /// A latency's subject is the method's name behind this.
 inline constexpr std::string_view kLatencyOf = "latency of ";
-/// A buffer of which the L2 keeps all, and one that is many times larger.
-std::size_t copy_buffer_bytes(const Row& row, bool from_l2);
 
-/// A measurement of methods, from the L2 and from DRAM, that also goes over these axes: `measure` does a row whose
-/// architecture has the method, when the device's clock has settled.
-Measurement measurement_of_methods(std::string name, const char* meaning, std::string_view prefix,
-                                   std::vector<Axis> axes, void (*measure)(const Row& row, const CopyMethod& method));
-/// Throws UnavailableError.
-[[noreturn]] void no_such_size();
+/// Of each box of a buffer whose word i is memory_word(seed, i), the sum of its words by their place in shared memory.
+std::vector<std::uint32_t> box_sums(const BoxLayout& layout, std::uint32_t seed, unsigned threads);
 
-/// Copies from the L2 until the device's clock has settled, once.
-void settle_copy_clock(const Row& row);
+/// Throws WrongResult if a checksum of a launch is not that of the boxes which its warps had to copy.
+void check_copies(const CopyWork& work, const CheckedTimes& times, const std::vector<std::uint32_t>& sums,
+                  unsigned threads);
+void check_latencies(const CopyLatencyWork& work, const CopyLatencies& found, std::uint32_t seed);
 
 }  // namespace tcnum::bench

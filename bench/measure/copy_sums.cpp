@@ -1,11 +1,11 @@
-#include "sums.hpp"
+#include "copies.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "bench/measure/measurement.hpp"
 #include "emu/parallel.hpp"
+#include "measurement.hpp"
 
 namespace tcnum::bench {
 namespace {
@@ -25,6 +25,16 @@ std::uint32_t elements_of(const BoxLayout& layout) {
   return elements;
 }
 
+/// Of box n.
+std::uint32_t box_sum(const BoxLayout& layout, std::uint32_t n, std::uint32_t seed) {
+  const std::uint32_t elements = elements_of(layout), row = layout.box[0];
+  std::uint32_t sum = 0;
+  for (std::uint32_t e = 0; e < elements; e += row) {
+    sum += row_sum(layout.element(n, e) * kWords, row * kWords, e * kWords, seed);
+  }
+  return sum;
+}
+
 /// What a warp must have made of its copies.
 std::uint32_t expected(const CopyWork& work, const std::vector<std::uint32_t>& sums, std::uint32_t blocks,
                        std::uint32_t block, std::uint32_t warp) {
@@ -38,15 +48,6 @@ std::uint32_t expected(const CopyWork& work, const std::vector<std::uint32_t>& s
 }
 
 }  // namespace
-
-std::uint32_t box_sum(const BoxLayout& layout, std::uint32_t n, std::uint32_t seed) {
-  const std::uint32_t elements = elements_of(layout), row = layout.box[0];
-  std::uint32_t sum = 0;
-  for (std::uint32_t e = 0; e < elements; e += row) {
-    sum += row_sum(layout.element(n, e) * kWords, row * kWords, e * kWords, seed);
-  }
-  return sum;
-}
 
 std::vector<std::uint32_t> box_sums(const BoxLayout& layout, std::uint32_t seed, unsigned threads) {
   constexpr std::uint32_t kPart = 256;

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "bench.hpp"
-#include "bench/measure/measurement.hpp"
-#include "bench/measure/run_records.hpp"
+#include "bench/measure/record.hpp"
 #include "src/commands/output.hpp"
 
 namespace tcnum {
@@ -20,15 +19,19 @@ class RunDocument {
   /// Reads what there is to go on from.
   explicit RunDocument(const BenchOptions& options);
 
+  /// Takes over the records of the file that it goes on from. Those of another driver, CUDA, version or setting tell
+  /// nothing of this run: then none is taken over, and a line says so. Throws InputError naming the file if it is of
+  /// another device.
   void set_facts(const TimingFacts& facts);
-  bool has(const bench::Record& row) const { return records_.has(row); }
+  /// Whether there is a record of the row's name, axes and settings that was measured to its end and was right.
+  bool has(const bench::Record& row) const;
   void add(bench::Record record);
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   /// That were measured in this run.
   std::size_t rows() const { return measured_; }
   /// Whether there is anything to show.
-  bool any() const { return !records_.document().records.empty(); }
+  bool any() const { return !document_.records.empty(); }
 
   /// Writes and shows all that there is.
   void finish(Attempts& attempts);
@@ -38,10 +41,9 @@ class RunDocument {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void show(const bench::Document& document, std::size_t taken_over, double all_seconds) const;
-
   const BenchOptions& options_;
-  bench::RunRecords records_;
+  bench::Document document_;
+  bench::RowPlaces places_{document_};
   std::optional<bench::Document> before_;
   std::vector<std::string> kept_up_to_date_;
   Clock::time_point start_ = Clock::now();

@@ -1,14 +1,73 @@
-// Bytes a second that rings of copies bring to shared memory, on all SMs at once.
+// Copies from global to shared memory: latency of one, and bytes a second of rings of them on all SMs at once.
+#include "copies.hpp"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
-#include "bench/measure/memory/memory.hpp"
-#include "bench/measure/steady.hpp"
-#include "copies.hpp"
-#include "sums.hpp"
+#include "measurements.hpp"
+#include "memory/memory.hpp"
+#include "steady.hpp"
 
 namespace tcnum::bench {
 namespace {
+
+/// A buffer of which the L2 keeps all, and one that is many times larger.
+std::size_t copy_buffer_bytes(const Row& row, bool from_l2) {
+  const std::size_t l2 = row.device.memory_facts().l2_bytes;
+  // A quarter: what the L2 keeps twice, once for either half of the SMs, fits, too.
+  const std::size_t bytes = from_l2 ? l2 / 4 : 32 * l2;
+  return std::max<std::size_t>(1, bytes / kCopyBufferPiece) * kCopyBufferPiece;
+}
+
+/// Copies from the L2 until the device's clock has settled, once.
+void settle_copy_clock(const Row& row) {
+  if (row.settings.warm_up_seconds <= 0) return;
+  CopyWork work{.method = {}, .copy_bytes = 4096, .stages = 1, .warps = 16, .copies = 1000};
+  work.buffer_bytes = copy_buffer_bytes(row, work.from_l2);
+  row.device.fill(work.buffer_bytes, row.settings.fill_seed());
+  settle_clock(row.settings, [&] { row.device.copy(work, 1); });
+}
+
+[[noreturn]] void no_such_size() { throw UnavailableError("none of these sizes is one that such a copy can have"); }
+
+/// Latency by size: nothing else goes on on the device.
+void measure_latency(const Row& row, const CopyMethod& method) {
+  CopyLatencyWork work{.method = method, .from_l2 = row.record.text("from") == "l2"};
+  // Whether from DRAM or not: more would only cost page walks, which are the measurement of memories' business.
+  work.buffer_bytes = copy_buffer_bytes(row, true);
+  row.device.fill(work.buffer_bytes, row.settings.fill_seed());
+  Points sweep{"latency_bytes", "latency_cycles", "latency_min_cycles", "latency_max_cycles"};
+  double spread = 0;
+  std::size_t samples = 0;
+  for (const unsigned bytes : row.numbers("latency_bytes")) {
+    work.copy_bytes = bytes;
+    if (bytes < least_copy_bytes(method) || bytes > most_copy_bytes(method)) continue;
+    if (bytes > row.device.ring_bytes()) continue;
+    std::vector<double> cycles, of_launches;
+    while (of_launches.size() < row.settings.stop.least_samples) {
+      const CopyLatencies found = row.device.copy_latencies(work);
+      check_latencies(work, found, row.settings.fill_seed());
+      cycles.insert(cycles.end(), found.cycles.begin(), found.cycles.end());
+      of_launches.push_back(median_of(found.cycles));
+    }
+    const Summary all = summarise(std::move(cycles));
+    sweep.add(bytes, all.median, all.min, all.max);
+    spread = std::max(spread, summarise(of_launches).spread_percent());
+    samples = all.count;
+  }
+  if (sweep.empty()) no_such_size();
+  Record& record = row.record;
+  record.set("least_bytes", static_cast<std::int64_t>(sweep[0].front()));
+  record.set("least_cycles", sweep[1].front());
+  record.set("most_bytes", static_cast<std::int64_t>(sweep[0].back()));
+  record.set("most_cycles", sweep[1].back());
+  record.set("spread_percent", spread);
+  record.set("samples_of_a_size", static_cast<std::int64_t>(samples));
+  record.set("checked", std::string("the sum by place of every copy"));
+  sweep.put(record);
+}
 
 constexpr double kGiga = 1e9, kTera = 1e12;
 constexpr unsigned kLaunches = 3;
@@ -89,23 +148,19 @@ Best sweep(const Row& row, CopyWork work, Points& points) {
 void put_best(const Row& row, const CopyWork& work) {
   const BoxLayout layout = box_layout(work.method.dimensions, work.copy_bytes, work.buffer_bytes);
   const auto sums = box_sums(layout, row.settings.fill_seed(), row.settings.threads);
-  std::vector<double> rates;
   std::uint32_t blocks = 0;
-  // The rate stands for the cycles of a sample.
   const Steady steady = sample_steadily(
       row.device,
       [&] {
         const CheckedTimes times = row.device.copy(work, kLaunches);
         check_copies(work, times, sums, row.settings.threads);
         blocks = times.blocks;
-        rates.push_back(rate_of(work, times));
-        return TimedSample{rates.back(), times.batch.clock_mhz};
+        return TimedSample{rate_of(work, times), times.batch.clock_mhz};
       },
       row.settings);
-  const Summary s = summarise(rates);
+  const Summary s = summarise(steady.samples);
   Record& record = row.record;
-  put_summary(record, "tera_bytes_per_second", s, kTera);
-  put_conditions(record, s, steady);
+  put_rates(record, "tera_bytes_per_second", steady, kTera);
   if (const auto clock = record.number("clock_mhz")) {
     record.set("bytes_per_clock", s.median / (blocks * *clock * 1e6));
   }
@@ -135,17 +190,45 @@ void measure_rates(const Row& row, const CopyMethod& method) {
   points.put(row.record);
 }
 
+/// A measurement of methods, from the L2 and from DRAM, that also goes over these axes.
+Measurement measurement_of_methods(std::string name, const char* meaning, std::string_view prefix,
+                                   std::vector<Axis> axes, void (*measure)(const Row& row, const CopyMethod& method)) {
+  std::vector<std::string> subjects = names_in(kCopyMethods);
+  for (std::string& subject : subjects) subject.insert(0, prefix);
+  axes.insert(axes.begin(), Axis{"from", "where the bytes are", {"l2", "dram"}});
+  return {.name = std::move(name),
+          .meaning = meaning,
+          .axes = std::move(axes),
+          .subjects = of_nvidia(std::move(subjects)),
+          .measure_row = [prefix, measure](const Row& row) {
+            const NamedMethod& way = named(kCopyMethods, row.record.subject.substr(prefix.size()));
+            if (row.arch < way.first) {
+              throw UnavailableError(fmt::format("{} needs {}", way.name, arch(way.first).name));
+            }
+            if (row.arch > way.last) {
+              throw UnavailableError(fmt::format("{} is not built for {}", way.name, arch(row.arch).name));
+            }
+            settle_copy_clock(row);
+            measure(row, way.method);
+          }};
+}
+
 }  // namespace
 
-Measurement copies_measurement() {
-  return measurement_of_methods(
-      "copies", "rings of copies from global to shared memory, on all SMs, by the bytes of a copy and those under way",
-      "",
-      {swept({"copy_bytes", "bytes of a copy; a row has them all", doubled(128, 32768),
-              numbers({128, 512, 2048, 8192, 32768})}),
-       swept({"stages", "copies of a warp under way", numbers({2, 3, 4})}),
-       swept({"copy_warps", "warps of an SM, each with a ring of its own", doubled(1, 32)})},
-      measure_rates);
+std::vector<Measurement> copy_measurements() {
+  return {
+      measurement_of_methods(
+          "copy latency",
+          "one copy from global to shared memory, from its first instruction until its last word is read", kLatencyOf,
+          {swept({"latency_bytes", "bytes of the copy; a row has them all", doubled(128, 65536)})}, measure_latency),
+      measurement_of_methods(
+          "copies",
+          "rings of copies from global to shared memory, on all SMs, by the bytes of a copy and those under way", "",
+          {swept({"copy_bytes", "bytes of a copy; a row has them all", doubled(128, 32768),
+                  numbers({128, 512, 2048, 8192, 32768})}),
+           swept({"stages", "copies of a warp under way", numbers({2, 3, 4})}),
+           swept({"copy_warps", "warps of an SM, each with a ring of its own", doubled(1, 32)})},
+          measure_rates)};
 }
 
 }  // namespace tcnum::bench
