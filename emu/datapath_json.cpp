@@ -124,42 +124,6 @@ std::vector<Element> elements(const Node& node) {
   return result;
 }
 
-/// Where each node stands in the JSON: element `element` of its parent's array.
-struct Places {
-  struct Place {
-    int parent = -1, element = 0;
-  };
-  std::vector<Place> of;
-
-  std::string path(std::size_t node) const {
-    std::string tail;
-    while (node + 1 != of.size()) {
-      const Place& place = of[node];
-      if (place.parent < 0) return fmt::format("tree (node {}){}", node, tail);
-      tail = fmt::format("[{}]", place.element) + tail;
-      node = static_cast<std::size_t>(place.parent);
-    }
-    return "tree" + tail;
-  }
-};
-
-/// The places as to_json() writes them. The tree may be wrong in any way.
-Places written_places(const Tree& tree) {
-  Places places;
-  places.of.resize(tree.nodes.size());
-  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    int element = 1;
-    for (const Element& e : elements(tree.nodes[i])) {
-      const Term& term = tree.nodes[i].terms[e.first];
-      if (term.kind == Term::Kind::node && term.index >= 0 && static_cast<std::size_t>(term.index) < i) {
-        places.of[static_cast<std::size_t>(term.index)] = {static_cast<int>(i), element};
-      }
-      ++element;
-    }
-  }
-  return places;
-}
-
 // --- Checking -------------------------------------------------------------------------------------------------------
 
 void check_fraction_bits(std::string_view where, const std::string& field, int bits) {
@@ -317,24 +281,22 @@ void check_units(std::string_view where, const Datapath& datapath) {
   }
 }
 
-void check_scaled_node(std::string_view where, const Datapath& datapath, const Node& node, const Places& places,
-                       std::size_t number) {
+void check_scaled_node(std::string_view where, const Datapath& datapath, const Node& node) {
   const int block_k = datapath.numerics.scales->block_k;
   const std::string& unit = datapath.unit_names[static_cast<std::size_t>(node.unit)];
   for (const Term& term : node.terms) {
     if (term.kind != Term::Kind::product) {
-      fail(where, places.path(number), fmt::format("unit {} is scaled, so its terms must all be products", unit));
+      fail(where, "tree", fmt::format("unit {} is scaled, so its terms must all be products", unit));
     }
     if (term.index / block_k != node.terms[0].index / block_k) {
-      fail(where, places.path(number),
+      fail(where, "tree",
            fmt::format("unit {} is scaled, but products {} and {} lie in different scale blocks of {}", unit,
                        node.terms[0].index, term.index, block_k));
     }
   }
 }
 
-/// `places` tells where the nodes stand in the JSON that was read, if it was; then `tree` in errors names its elements.
-void check_tree(std::string_view where, const Datapath& datapath, const Places& places) {
+void check_tree(std::string_view where, const Datapath& datapath) {
   const Tree& tree = datapath.tree;
   if (tree.nodes.empty()) fail(where, "tree", "has no nodes");
   Ledger ledger(tree.k);
@@ -346,10 +308,10 @@ void check_tree(std::string_view where, const Datapath& datapath, const Places& 
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     const Node& node = tree.nodes[i];
     if (node.unit < 0 || static_cast<std::size_t>(node.unit) >= unit_used.size()) {
-      fail(where, places.path(i) + "[0]", fmt::format("unit {} is outside 0..{}", node.unit, unit_used.size() - 1));
+      fail(where, "tree", fmt::format("unit {} of node {} is outside 0..{}", node.unit, i, unit_used.size() - 1));
     }
     unit_used[static_cast<std::size_t>(node.unit)] = true;
-    if (node.terms.empty()) fail(where, places.path(i), "a node needs at least one term");
+    if (node.terms.empty()) fail(where, "tree", "a node needs at least one term");
     const bool scaled = datapath.numerics.units[static_cast<std::size_t>(node.unit)].scaled;
     for (const Term& term : node.terms) {
       std::optional<std::string> wrong;
@@ -374,9 +336,9 @@ void check_tree(std::string_view where, const Datapath& datapath, const Places& 
           }
           break;
       }
-      if (wrong) fail(where, places.path(i), *wrong);
+      if (wrong) fail(where, "tree", *wrong);
     }
-    if (scaled) check_scaled_node(where, datapath, node, places, i);
+    if (scaled) check_scaled_node(where, datapath, node);
   }
   for (std::size_t i = 0; i + 1 < node_used.size(); ++i) {
     if (!node_used[i]) fail(where, "tree", fmt::format("node {} is a term of no other node", i));
@@ -437,26 +399,6 @@ void check_own_formats(std::string_view where, const Numerics& n) {
       }
     }
   }
-}
-
-void check(std::string_view where, const Datapath& datapath, const Places& places) {
-  const Numerics& n = datapath.numerics;
-  check_own_formats(where, n);
-  check_range(where, "k", datapath.tree.k, 1, kMaxK);
-  check_steps(where, "product.round", n.product.round, nullptr);
-  if (n.product.infinite_from) {
-    check_range(where, "product.infinite_from", *n.product.infinite_from, -kMaxExponent, kMaxExponent);
-  }
-  if (n.product.operation == ProductOperation::exclusive_or &&
-      (n.a.format != FormatId::b1 || n.b.format != FormatId::b1)) {
-    fail(where, "product.operation", "xor is an operation on single bits: a and b must be b1");
-  }
-  check_scales(where, datapath);
-  check_units(where, datapath);
-  check_tree(where, datapath, places);
-  const auto root = static_cast<std::size_t>(datapath.tree.nodes.back().unit);
-  check_result(where, fmt::format("units.{}.result", datapath.unit_names[root]), n.units[root], datapath);
-  check_nan(where, n.nan, format(n.result));
 }
 
 // --- Writing --------------------------------------------------------------------------------------------------------
@@ -838,7 +780,7 @@ class TreeReader {
     tree_.k = k;
   }
 
-  /// Fills tree() and places(). Nodes get their numbers in the order in which they are complete: children before
+  /// Fills tree(). Nodes get their numbers in the order in which they are complete: children before
   /// parents.
   void read(const Json& json) {
     open(json);
@@ -859,7 +801,6 @@ class TreeReader {
     }
   }
   Tree& tree() { return tree_; }
-  Places& places() { return places_; }
 
  private:
   [[noreturn]] void fail(std::string_view message) const {
@@ -898,27 +839,10 @@ class TreeReader {
     Open done = std::move(open_.back());
     open_.pop_back();
     const auto number = static_cast<int>(tree_.nodes.size());
-    for (const auto& [child, element] : children_of(done.node, *done.json)) {
-      places_.of[static_cast<std::size_t>(child)] = {number, element};
-    }
     tree_.nodes.push_back(std::move(done.node));
-    places_.of.emplace_back();
     if (open_.empty()) return;
     open_.back().node.terms.push_back({Term::Kind::node, number});
     trail_.pop_back();
-  }
-
-  /// The nested arrays of a node, in order, are its terms that are nodes.
-  static std::vector<std::pair<int, int>> children_of(const Node& node, const Json& json) {
-    std::vector<std::pair<int, int>> result;
-    std::size_t element = 0;
-    for (const Term& term : node.terms) {
-      if (term.kind != Term::Kind::node) continue;
-      do ++element;
-      while (!json[element].is_array());
-      result.emplace_back(term.index, static_cast<int>(element));
-    }
-    return result;
   }
 
   void read_term(const Json& json, Node& node) {
@@ -959,7 +883,6 @@ class TreeReader {
   const std::vector<std::string>& units_;
   Ledger ledger_;
   Tree tree_;
-  Places places_;
   /// Nodes that are not complete, each inside the one before.
   struct Open {
     const Json* json;
@@ -973,7 +896,23 @@ class TreeReader {
 }  // namespace
 
 void validate(const Datapath& datapath, std::string_view where) {
-  check(where, datapath, written_places(datapath.tree));
+  const Numerics& n = datapath.numerics;
+  check_own_formats(where, n);
+  check_range(where, "k", datapath.tree.k, 1, kMaxK);
+  check_steps(where, "product.round", n.product.round, nullptr);
+  if (n.product.infinite_from) {
+    check_range(where, "product.infinite_from", *n.product.infinite_from, -kMaxExponent, kMaxExponent);
+  }
+  if (n.product.operation == ProductOperation::exclusive_or &&
+      (n.a.format != FormatId::b1 || n.b.format != FormatId::b1)) {
+    fail(where, "product.operation", "xor is an operation on single bits: a and b must be b1");
+  }
+  check_scales(where, datapath);
+  check_units(where, datapath);
+  check_tree(where, datapath);
+  const auto root = static_cast<std::size_t>(datapath.tree.nodes.back().unit);
+  check_result(where, fmt::format("units.{}.result", datapath.unit_names[root]), n.units[root], datapath);
+  check_nan(where, n.nan, format(n.result));
 }
 
 Json to_json(const Datapath& datapath) {
@@ -1042,7 +981,7 @@ Datapath datapath_from_json(const Json& json, std::string_view where) {
   tree.read(root.member("tree").json());
   datapath.tree = std::move(tree.tree());
   n.nan = read_nan(root.member("nan"));
-  check(where, datapath, tree.places());
+  validate(datapath, where);
   return datapath;
 }
 

@@ -337,7 +337,7 @@ TEST(DatapathJson, BadFieldsAreNamed) {
       {"blackwell-nvfp4", "/scales/block_k", "0", "scales.block_k: is 0; expected 1..64"},
       {"blackwell-nvfp4", "/scales/block_k", "24", "scales.block_k: is 24; it must divide k, 64"},
       {"blackwell-nvfp4", "/scales/block_k", "8",
-       "tree[2]: unit group is scaled, but products 0 and 8 lie in different scale blocks of 8"},
+       "tree: unit group is scaled, but products 0 and 8 lie in different scale blocks of 8"},
       {"blackwell-nvfp4", "/scales", "", "units.group.scaled: is true, but there are no scales"},
       {"blackwell-nvfp4", "/units/fused/scaled", "true",
        "tree: unit fused is scaled, so its terms must all be products"},
@@ -466,9 +466,8 @@ TEST(DatapathJson, ValidateChecksTheStructItself) {
     return error_of([&] { validate(bad, "x"); });
   };
   EXPECT_EQ(error_with([](Datapath& d) { d.tree.nodes.clear(); }), "x: tree: has no nodes");
-  EXPECT_EQ(error_with([](Datapath& d) { d.tree.nodes[0].unit = 1; }), "x: tree[1][0]: unit 1 is outside 0..0");
-  EXPECT_EQ(error_with([](Datapath& d) { d.tree.nodes[0].terms.clear(); }),
-            "x: tree[1]: a node needs at least one term");
+  EXPECT_EQ(error_with([](Datapath& d) { d.tree.nodes[0].unit = 1; }), "x: tree: unit 1 of node 0 is outside 0..0");
+  EXPECT_EQ(error_with([](Datapath& d) { d.tree.nodes[0].terms.clear(); }), "x: tree: a node needs at least one term");
   EXPECT_EQ(error_with([](Datapath& d) { d.tree.nodes[1].terms[0].index = 1; }),
             "x: tree: node 1 is a term of node 1, but not an earlier node");
   EXPECT_EQ(error_with([](Datapath& d) {
@@ -482,7 +481,7 @@ TEST(DatapathJson, ValidateChecksTheStructItself) {
             }),
             "x: tree: node 0 is a term twice");
   EXPECT_EQ(error_with([](Datapath& d) { d.tree.nodes[0].terms[3].index = 16; }),
-            "x: tree[1]: product 16 is outside 0..15");
+            "x: tree: product 16 is outside 0..15");
   EXPECT_EQ(error_with([](Datapath& d) { d.tree.k = 0; }), "x: k: is 0; expected 1..4096");
   EXPECT_EQ(error_with([](Datapath& d) { d.tree.k = 17; }),
             "x: tree: product 16 is missing; each of 0..16 must be a term once");
