@@ -13,8 +13,7 @@
 
 namespace tcnum {
 
-// --- Checks of what callers in C hand over: pointers, names, sizes of structures, codes. Each function throws an
-// InputError that names the argument and says what was expected.
+// --- Checks of pointers
 
 /// The pointee of an argument that may not be NULL. The message ends with `expected`.
 template <class T>
@@ -96,7 +95,7 @@ std::span<const std::byte> bytes_at(const void* codes, std::size_t bytes, std::s
 
 MatrixView view_of(const tcnum_view* view, std::string_view argument);
 
-// --- Turns each exception into a status and a message, so that none reaches callers in C.
+// --- Exceptions, of which none reaches callers in C
 
 /// Thrown where a callback asks to stop.
 struct Stopped {};

@@ -408,6 +408,17 @@ void add_sass(CLI::App& app, Action& action) {
   add_output(command, "--json", options->json, "Write the table as JSON (- for standard output)");
 }
 
+/// An option of the command that took another option for its value, in words; empty if none did.
+std::string misread_option(const CLI::App& command) {
+  for (const CLI::Option* each : command.get_options()) {
+    for (const std::string& value : each->results()) {
+      if (value.starts_with('-') && command.get_option_no_throw(value) != nullptr)
+        return fmt::format("{} needs a value, and {} is an option", each->get_name(), value);
+    }
+  }
+  return "";
+}
+
 /// What is wrong, and what is expected.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
@@ -417,7 +428,8 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
       known.push_back(each->get_name());
     return fmt::format("{} is no command; expected one of {}", strays.front(), fmt::join(known, ", "));
   }
-  return fmt::format("{}; `tcnum {}--help` shows what is expected", error.what(),
+  const std::string misread = chosen.empty() ? "" : misread_option(*chosen.front());
+  return fmt::format("{}; `tcnum {}--help` shows what is expected", misread.empty() ? error.what() : misread,
                      chosen.empty() ? std::string() : chosen.front()->get_name() + " ");
 }
 

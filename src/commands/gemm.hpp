@@ -43,7 +43,7 @@ std::vector<AskedShape> asked_shapes(const GemmCommandOptions& options);
 /// the exit status.
 int run_library_survey(const GemmCommandOptions& options);
 
-// --- What the ways of `tcnum gemm` share.
+// --- Matrices of files, and the ways themselves
 
 /// The matrices that the options name.
 ProductMatrices read_matrices(const GemmCommandOptions& options, bool with_d);

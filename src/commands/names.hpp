@@ -13,8 +13,7 @@
 
 namespace tcnum {
 
-// --- Numbers on the command line: what is meant, exactly, or an InputError that names the option and says what would
-// be right.
+// --- Numbers: what is meant, exactly
 
 /// Decimal digits alone: "-1", "010" and "0x10" mean different things to different people.
 std::uint64_t parse_whole(std::string_view option, std::string_view text, std::uint64_t least = 0,
@@ -36,8 +35,7 @@ std::pair<std::uint64_t, std::uint64_t> parse_shard(std::string_view option, std
 /// The parts between commas, or another character; empty ones too.
 std::vector<std::string> split(std::string_view text, char at = ',');
 
-// --- What the user names on the command line: architectures, formats, instructions, datapaths, GPUs. Each function
-// throws an InputError that says what is expected.
+// --- Names of architectures, formats, instructions, datapaths, plans and GPUs
 
 /// As find_arch() does.
 ArchId parse_arch(std::string_view text);

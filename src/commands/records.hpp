@@ -10,7 +10,7 @@
 
 namespace tcnum {
 
-// --- The folders of recorded answers, and what lies there beside them.
+// --- Records
 
 /// The campaigns beside the recorded answers.
 inline constexpr std::string_view kCampaignsFile = "campaigns.json";

@@ -40,7 +40,7 @@ void keep_disagreements(const std::string& folder, const std::vector<Found>& all
 std::string keep_recorded(const std::string& folder, const std::string& recorded_in, const VectorsInFile& recorded,
                           const std::vector<Counterexample>& all, std::set<std::string>& taken);
 
-// --- What the parts of tcnum verify share.
+// --- The parts, and what they write
 
 /// Against recorded answers.
 int verify_files(const VerifyOptions& options);

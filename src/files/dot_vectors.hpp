@@ -51,7 +51,6 @@ enum class TextForm : std::uint8_t {
   csv,  ///< a column an element; numbers, or codes as 0x…
   hex,  ///< a word a problem, its elements between underscores; comments begin with //
 };
-inline constexpr std::size_t kTextForms = 2;
 std::string_view name(TextForm form);
 std::optional<TextForm> find_text_form(std::string_view name);
 /// By how a file's name ends: .csv, .hex and .mem.

@@ -14,7 +14,7 @@ struct FormRow {
   std::string_view name, comment;  ///< the latter: what a comment begins with
   std::array<std::string_view, 2> endings;
 };
-constexpr std::array<FormRow, kTextForms> kForms = {{{"csv", "#", {".csv", ""}}, {"hex", "//", {".hex", ".mem"}}}};
+constexpr std::array<FormRow, 2> kForms = {{{"csv", "#", {".csv", ""}}, {"hex", "//", {".hex", ".mem"}}}};
 const FormRow& row(TextForm form) { return kForms[static_cast<std::size_t>(form)]; }
 
 // --- What a problem consists of

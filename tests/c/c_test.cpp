@@ -521,8 +521,8 @@ TEST(CMisuse, WrongNamesAndNumbersAreRefused) {
   const auto alone = made_by<OwnedTiles>([&](auto to) { return tcnum_tiles_of_datapath(other.get(), 1, 1, 1, to); });
   expect_refused({
       {[&] { return tcnum_format_find("fp7", &format_info); }, "name: \"fp7\" is unknown; expected one of fp64, …"},
-      {[&] { return tcnum_format_at(20, &format_info); }, "index: is 20; expected a number below 20"},
-      {[&] { return tcnum_arch_at(99, &arch_info); }, "index: is 99; expected a number below 18"},
+      {[&] { return tcnum_format_at(20, &format_info); }, "index: is 20; expected a number below 20, the formats"},
+      {[&] { return tcnum_arch_at(99, &arch_info); }, "index: is 99; expected a number below 18, the architectures"},
       {[&] { return tcnum_arch_find("sm_91", &arch_info); }, "name: \"sm_91\" is unknown; expected one of sm_70, …"},
       {[&] { return tcnum_plan_at(99, &plan_info); }, "index: is 99; …"},
       {[&] { return tcnum_instruction_find("sm_90", "mma.m1", &instruction_info); },

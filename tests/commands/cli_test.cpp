@@ -46,6 +46,7 @@ TEST_F(Cli, WrongUsageIsOneLineThatNamesWhatIsRight) {
   expect_failure({"probe", "--arch", "sm_90", "--format", "bf16", "--instr", kInstruction}, 2, {"bf16"});
   expect_failure({"verify"}, 2, {"--vectors", "--count"});
   expect_failure({"verify", "--count", "lots", "--arch", "sm_90"}, 2, {"--count", "lots", "1e8"});
+  expect_failure({"verify", "--campaign", "--arch", "sm_90"}, 2, {"--campaign needs a value", "--arch"});
   expect_failure({"emulate", "--in", "x"}, 2, {"--out"});
   expect_failure({"list", "--arch", "sm_1"}, 2, {"sm_1", "sm_90"});
   expect_failure({"list", "--evaluators"}, 2, {"--evaluators", "--datapath"});
