@@ -211,29 +211,20 @@ class Views:
         return self.of(codes, operand.format)
 
 
-class _MatrixMemory:
-    """The memory of a result of the library, freed with the last array that uses it."""
+class Memory:
+    """Codes in memory of the library as numpy takes them; it keeps their owner alive."""
 
-    def __init__(self, handle: Any):
-        self._handle = handle
-        view = _library.c.tcnum_view()
-        _library.call("tcnum_matrix_view", handle, ctypes.byref(view))
-        self.format = format_of(view.format.decode())
-        self.__array_interface__ = {
-            "version": 3,
-            "shape": (view.rows, view.columns),
-            "typestr": self.format.codes.str,
-            "data": (view.codes, False),
-        }
-
-    def __del__(self) -> None:
-        _library.library.tcnum_matrix_free(self._handle)
+    def __init__(self, owner: Any, address: int, shape: tuple[int, ...], f: Format):
+        self._owner = owner
+        self.__array_interface__ = {"version": 3, "shape": shape, "typestr": f.codes.str, "data": (address, False)}
 
 
-def taken(handle: Any) -> tuple[np.ndarray, Format]:
+def taken(handle: _library.Handle) -> tuple[np.ndarray, Format]:
     """The codes of a tcnum_matrix, without a copy. The array owns the matrix from now on."""
-    memory = _MatrixMemory(handle)
-    return np.asarray(memory), memory.format
+    view = _library.c.tcnum_view()
+    _library.call("tcnum_matrix_view", handle.value, ctypes.byref(view))
+    f = format_of(view.format.decode())
+    return np.asarray(Memory(handle, view.codes, (view.rows, view.columns), f)), f
 
 
 def given_back(codes: np.ndarray, f: Format, like: Operand) -> Any:

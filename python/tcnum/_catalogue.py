@@ -165,6 +165,11 @@ def datapath(
     return Datapath(_library.Handle(_FREE, "tcnum_datapath_read", _library.encoded(source, "datapath")))
 
 
+def datapath_of(what: Any) -> Datapath:
+    """A datapath, or what `datapath()` makes one of."""
+    return what if isinstance(what, Datapath) else datapath(what)
+
+
 @dataclasses.dataclass(frozen=True)
 class Entry:
     """One account of the datapath of an instruction."""

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from . import _library
-from ._catalogue import Datapath, datapath, instruction_for
+from ._catalogue import Datapath, datapath, datapath_of, instruction_for
 from ._formats import format_of
 from ._library import InputError
 
@@ -54,10 +54,8 @@ class Difference:
 
 
 def _side(given: Any, a: Any, b: Any, instr: str | None, account: str | None) -> tuple[Datapath, str]:
-    if isinstance(given, Datapath):
-        return given, ""
     if not isinstance(given, str):
-        return datapath(given), ""
+        return datapath_of(given), ""
     if given.endswith(".json"):
         return datapath(given), given
     if instr is None:

@@ -12,7 +12,7 @@ import numpy as np
 from . import _arrays, _interrupts, _library
 from ._arrays import Operand
 from ._library import InputError
-from ._catalogue import Datapath, datapath, instruction, instruction_for
+from ._catalogue import Datapath, datapath_of, instruction, instruction_for
 from ._formats import Format, format_of
 from ._plans import Plan, plan_of
 
@@ -73,29 +73,24 @@ class How:
 
     def run(self, matrices: dict[str, Matrix]) -> Matrix:
         """Multiplies "a" and "b"; the other matrices are those that the call takes, by name."""
-        views, handle = _arrays.Views(), ctypes.c_void_p()
+        views, free = _arrays.Views(), "tcnum_matrix_free"
         names = ("a", "b", "c", "bias", "a_scales", "b_scales")
         view = {name: views.of(*matrices[name]) if name in matrices else None for name in names}
         same: dict[str, Any] = {name: view[name] for name in ("a_scales", "b_scales")}
         same |= {"threads": self.threads, "processor": _library.encoded(self.processor, "processor")}
         with _interrupts.guarded() as guard:
             same["progress"] = guard.progress
-            try:
-                if self.plan is not None:
-                    options = gemm_options(self.alpha, self.beta, c=view["c"], bias=view["bias"], **same)
-                    plan = self.plan._bound(matrices["a"][1].text).value
-                    _library.call("tcnum_gemm", plan, view["a"], view["b"], ctypes.byref(options), ctypes.byref(handle))
-                else:
-                    texts = {"arch": self.arch, "instruction": self.instr, "account": self.account}
-                    same |= {name: _library.encoded(text, name) for name, text in texts.items()}
-                    own = None if self.datapath is None else self.datapath._handle.value
-                    options = _library.sized("tcnum_matmul_options", datapath=own, **same)
-                    operands = (view[name] for name in "abc")
-                    _library.call("tcnum_matmul", *operands, ctypes.byref(options), ctypes.byref(handle))
-            except _library.Stopped:
-                _library.library.tcnum_matrix_free(handle)
-                raise
-        return _arrays.taken(handle)
+            if self.plan is not None:
+                options = gemm_options(self.alpha, self.beta, c=view["c"], bias=view["bias"], **same)
+                plan = self.plan._bound(matrices["a"][1].text).value
+                d = _library.Handle(free, "tcnum_gemm", plan, view["a"], view["b"], ctypes.byref(options))
+            else:
+                texts = {"arch": self.arch, "instruction": self.instr, "account": self.account}
+                same |= {name: _library.encoded(text, name) for name, text in texts.items()}
+                own = None if self.datapath is None else self.datapath._handle.value
+                options = _library.sized("tcnum_matmul_options", datapath=own, **same)
+                d = _library.Handle(free, "tcnum_matmul", view["a"], view["b"], view["c"], ctypes.byref(options))
+        return _arrays.taken(d)
 
     def check(self, a: Operand, b: Operand) -> None:
         """Refuses operands of other formats than those of the instruction or datapath that is named."""
@@ -186,15 +181,14 @@ def _chosen(arch: Any, instr: Any, plan: Any, of_datapath: Any, account: Any, ou
     for name, text in {"arch": arch, "instr": instr, "account": account}.items():
         _library.encoded(text, name)  # refuses what is not text
     if of_datapath is not None:
-        own = of_datapath if isinstance(of_datapath, Datapath) else datapath(of_datapath)
-        return How(arch, instr, account, own, threads=threads, processor=processor)
+        return How(arch, instr, account, datapath_of(of_datapath), threads=threads, processor=processor)
     return How(arch or DEFAULT_ARCH, instr, account, threads=threads, processor=processor)
 
 
 def by_instruction(arch: str | None, instr: str | None, of_datapath: Any, a: Format, b: Format) -> How:
     """The way to compute a dot product of these formats: by the instruction that `matmul()` takes, or by a datapath."""
     if of_datapath is not None:
-        return How(datapath=of_datapath if isinstance(of_datapath, Datapath) else datapath(of_datapath))
+        return How(datapath=datapath_of(of_datapath))
     arch = arch or DEFAULT_ARCH
     return How(arch, instr or instruction_for(arch, a, b))
 

@@ -15,7 +15,7 @@ import numpy as np
 from . import _arrays, _library
 from ._arrays import Codes, Operand
 from ._library import InputError
-from ._catalogue import Datapath, datapath
+from ._catalogue import Datapath, datapath_of
 from ._formats import Format, format_of
 from ._plans import Plan, plan_of
 from ._products import by_instruction, check_operand, gemm_options
@@ -69,16 +69,6 @@ class Comparison:
         return self.mismatches == 0
 
 
-class _Memory:
-    """The codes of a tensor as memory for numpy, which keeps the tiles alive."""
-
-    def __init__(self, owner: Any, tensor: Any, f: Format):
-        self._owner = owner
-        self.__array_interface__ = {
-            "version": 3, "shape": tuple(tensor.shape), "typestr": f.codes.str, "data": (tensor.codes, False),
-        }  # fmt: skip
-
-
 class Tiles:
     """T products of M × N tiles by one instruction: A [T, M, K], B [T, K, N], C and D [T, M, N], and metadata.
 
@@ -113,7 +103,7 @@ class Tiles:
     def __getitem__(self, name: str) -> Codes:
         tensor = _library.described("tcnum_tiles_tensor", self._value, _library.encoded(name, "name"))
         f = format_of(tensor.format.decode())
-        return Codes(np.asarray(_Memory(self._handle, tensor, f)), f)
+        return Codes(np.asarray(_arrays.Memory(self._handle, tensor.codes, tuple(tensor.shape), f)), f)
 
     def __setitem__(self, name: str, value: Any) -> None:
         to = self[name]
@@ -139,7 +129,7 @@ class Tiles:
         ``exact`` uses the emulator that is slow, short, and defines the meaning.
         """
         of = self._datapath if of is None else of
-        value = None if of is None else _datapath_of(of)._handle.value
+        value = None if of is None else datapath_of(of)._handle.value
         if exact:
             _library.call("tcnum_emulate_exact", self._value, value)
         else:
@@ -148,7 +138,7 @@ class Tiles:
 
     def verify(self, of: Any = None, *, threads: int = 0) -> Comparison:
         """D against what a datapath gives."""
-        value = None if of is None else _datapath_of(of)._handle.value
+        value = None if of is None else datapath_of(of)._handle.value
         found = _library.sized("tcnum_comparison")
         _library.call("tcnum_verify", self._value, value, threads, ctypes.byref(found))
         d = self["D"].shape
@@ -161,7 +151,7 @@ class Tiles:
             place = int(np.ravel_multi_index(index, self["D"].shape))
         except (TypeError, ValueError) as error:
             raise InputError(f"index: is {index!r}; expected an index into {self['D'].shape}") from error
-        value = None if of is None else _datapath_of(of)._handle.value
+        value = None if of is None else datapath_of(of)._handle.value
         return _library.text_of("tcnum_explain", self._value, place, value)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -198,10 +188,6 @@ def _from_tensors(of: Datapath, tensors: dict[str, np.ndarray], metadata: dict[s
         tiles[name].bits[...] = bits
     tiles.metadata.update(metadata)
     return tiles
-
-
-def _datapath_of(what: Any) -> Datapath:
-    return what if isinstance(what, Datapath) else datapath(what)
 
 
 def load(path: str | os.PathLike[str], *, without_results: bool = False) -> Tiles:
