@@ -8,7 +8,6 @@
 
 #include "description.hpp"
 #include "emu/format_set.hpp"
-#include "standing.hpp"
 
 namespace tcnum {
 namespace {
@@ -218,7 +217,6 @@ constexpr auto kRows = std::to_array<Row>({
     {{kVoltaArch,      kMmaWmma,  {fp16},       fp16, kPlain, kVoltaToo},             kMmaSim,   fused(4, 23, nearest_even, {.zero_floor = -20})},
     {{kVoltaArch,      kMma,      {fp16},       fp32, kPlain, kVoltaToo},             kHickmann, then_c(4, 23, toward_zero), kV100},
     {{kVoltaArch,      kMma,      {fp16},       fp16, kPlain, kVoltaToo},             kHickmann, then_c(4, 23, nearest_even), kV100},
-    {{kVoltaArch,      kWmma,     {fp16},       fp32},                                kHickmann, FullDescription{"volta-fp16-separate"}, kV100},
     {{kTuringToAda,    kMmaWmma,  {fp16},       fp16},                                kKhattak,  fused(8, 24, nearest_even, {.zero_floor = -20})},
     {{kTuringToAda,    kMmaWmma,  {fp16},       fp16},                                kMmaSim,   fused(8, 24, nearest_even, {.zero_floor = -21})},
     {{kTuringToAda,    kMmaWmma,  {fp16},       fp32},                                kKhattak,  fused(8, 24, toward_zero, {.zero_floor = -132})},
@@ -291,6 +289,14 @@ bool applies(const Row& row, ArchId arch, const Instruction& in) {
          match.k.value_or(in.k) == in.k && match.per_lane.value_or(elements_per_lane(in)) == elements_per_lane(in) &&
          match.result == in.d && match.c.value_or(match.result) == in.c && match.modifier == in.modifier && has_shape &&
          (row.account.fitted || !in.sparse());
+}
+
+/// The published answers to an instruction of an architecture; null if there are none.
+const PublishedAnswers* answers_of(ArchId arch, const Instruction& instruction) {
+  const auto found = std::ranges::find_if(published_answers(), [&, name = instruction.name()](const PublishedAnswers& each) {
+    return each.arch == arch && each.instruction == name;
+  });
+  return found == published_answers().end() ? nullptr : &*found;
 }
 
 }  // namespace

@@ -5,12 +5,31 @@
 #include <optional>
 #include <utility>
 
-#include "description.hpp"
 #include "operand_formats.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum {
 namespace {
+
+/// The tree of so many evaluations one after the other, each with the one before's result for its c.
+Tree chained(const Tree& tree, int times) {
+  Tree chain{tree.k * times, {}};
+  const auto size = static_cast<int>(tree.nodes.size());
+  for (int i = 0; i < times; ++i) {
+    for (Node node : tree.nodes) {
+      for (Term& term : node.terms) {
+        if (term.kind == Term::Kind::product)
+          term.index += i * tree.k;
+        else if (term.kind == Term::Kind::node)
+          term.index += i * size;
+        else if (i > 0)
+          term = {Term::Kind::node, i * size - 1};
+      }
+      chain.nodes.push_back(std::move(node));
+    }
+  }
+  return chain;
+}
 
 void add(std::vector<DatapathClass>& classes, CatalogueEntry entry) {
   const auto its = std::ranges::find_if(

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 namespace tcnum {
@@ -251,42 +250,7 @@ Datapath build(const CutSumOntoC& sums, const Instruction& in) {
   return datapath;
 }
 
-// --- In full ----------------------------------------------------------------------------------------------------
-
-Datapath build(const FullDescription& full, const Instruction& in) {
-  const auto found = std::ranges::find(compiled_descriptions(), full.name, &CompiledDescription::name);
-  if (found == compiled_descriptions().end()) refuse(in, fmt::format("no description is called {}", full.name));
-  Datapath datapath = datapath_from_json(nlohmann::ordered_json::parse(found->json), full.name);
-  const int k = datapath.tree.k;
-  if (in.products() % k != 0) refuse(in, fmt::format("{} is of {} products, not {}", full.name, k, in.products()));
-  if (datapath.numerics.result != in.d) refuse(in, fmt::format("{} has another result", full.name));
-  datapath.numerics.a.format = in.a;
-  datapath.numerics.b.format = in.b;
-  datapath.numerics.c.format = in.c;
-  datapath.tree = chained(datapath.tree, in.products() / k);
-  return datapath;
-}
-
 }  // namespace
-
-Tree chained(const Tree& tree, int times) {
-  Tree chain{tree.k * times, {}};
-  const auto size = static_cast<int>(tree.nodes.size());
-  for (int i = 0; i < times; ++i) {
-    for (Node node : tree.nodes) {
-      for (Term& term : node.terms) {
-        if (term.kind == Term::Kind::product)
-          term.index += i * tree.k;
-        else if (term.kind == Term::Kind::node)
-          term.index += i * size;
-        else if (i > 0)
-          term = {Term::Kind::node, i * size - 1};
-      }
-      chain.nodes.push_back(std::move(node));
-    }
-  }
-  return chain;
-}
 
 Datapath build(const Description& description, const Instruction& instruction) {
   return std::visit([&](const auto& each) { return build(each, instruction); }, description);

@@ -1,10 +1,8 @@
-// How a row of the catalogue says what a datapath is: in a few words if it is made of blocks of products, else in full.
+// How a row of the catalogue says what a datapath is: in a few words, of blocks of products.
 #pragma once
 
 #include <limits>
 #include <optional>
-#include <span>
-#include <string_view>
 #include <variant>
 
 #include "tcnum/datapath.hpp"
@@ -68,25 +66,10 @@ struct CutSumOntoC {
   bool renormalised = false;
 };
 
-/// A datapath of docs/datapaths/, which are compiled in. An instruction with twice as many products, or three times, is
-/// a chain of as many of it, the result of one being c of the next. The formats of the operands are the instruction's.
-struct FullDescription {
-  std::string_view name;  ///< of the file, without ".json"
-};
-
-using Description = std::variant<BlockSums, CutSumOntoC, FullDescription>;
+using Description = std::variant<BlockSums, CutSumOntoC>;
 
 /// The datapath of that instruction: its formats and its number of products are what the description leaves open.
 /// Throws std::logic_error, which names the instruction, if the description is not of such instructions.
 Datapath build(const Description& description, const Instruction& instruction);
-
-/// The tree of so many evaluations one after the other, each with the one before's result for its c.
-Tree chained(const Tree& tree, int times);
-
-/// The files of docs/datapaths/.
-struct CompiledDescription {
-  std::string_view name, json;
-};
-std::span<const CompiledDescription> compiled_descriptions();
 
 }  // namespace tcnum

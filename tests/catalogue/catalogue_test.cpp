@@ -193,48 +193,6 @@ std::map<std::string, Datapath> documented() {
   return all;
 }
 
-TEST(Description, EveryDocumentedDatapathMayBeARow) {
-  const auto all = documented();
-  EXPECT_GT(all.size(), 10u);
-  EXPECT_EQ(compiled_descriptions().size(), all.size());
-  for (const auto& [name, datapath] : all) {
-    SCOPED_TRACE(name);
-    EXPECT_EQ(build(FullDescription{name}, instruction_of(datapath, datapath.tree.k)), datapath);
-    const Datapath twice = build(FullDescription{name}, instruction_of(datapath, 2 * datapath.tree.k));
-    EXPECT_NO_THROW(validate(twice));
-    EXPECT_EQ(twice.tree.k, 2 * datapath.tree.k);
-  }
-}
-
-TEST(Description, TakesTheFormatsOfTheInstruction) {
-  Instruction in = instruction_of(documented().at("cdna3-fp16"), 16);
-  in.a = in.b = FormatId::bf16;
-  const Datapath datapath = build(FullDescription{"cdna3-fp16"}, in);
-  EXPECT_EQ(datapath.numerics.a.format, FormatId::bf16);
-  EXPECT_EQ(datapath.numerics.b.format, FormatId::bf16);
-  EXPECT_NO_THROW(validate(datapath));
-}
-
-RC_GTEST_PROP(Description, ALongerInstructionIsAChain, ()) {
-  const auto all = documented();
-  std::vector<std::string> names;
-  for (const auto& [name, datapath] : all) {
-    if (!datapath.numerics.scales) names.push_back(name);
-  }
-  const std::string name = *rc::gen::elementOf(names);
-  const Datapath& step = all.at(name);
-  const auto k = static_cast<std::size_t>(step.tree.k);
-  const int times = *rc::gen::inRange(2, 5);
-  const Datapath chain = build(FullDescription{name}, instruction_of(step, step.tree.k * times));
-  RC_PRE(step.numerics.c.format == step.numerics.result);
-  const Problem problem = problem_at(test::random_tiles(chain, 1, 1, 1), 0);
-  std::uint64_t sum = problem.c;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(times); ++i) {
-    sum = emulate_exact(step, std::span(problem.a).subspan(i * k, k), std::span(problem.b).subspan(i * k, k), sum);
-  }
-  RC_ASSERT(emulate_exact(chain, problem.a, problem.b, problem.c) == sum);
-}
-
 /// What the catalogue says in short is what the documents say at length.
 RC_GTEST_PROP(Description, OfAmdInShortIsTheDocumentedOne, ()) {
   const auto all = documented();
@@ -280,13 +238,6 @@ TEST(Description, OfPairsOntoCFlushesAndForgetsTheSignOfZerosOfC) {
 
 TEST(Description, OfOtherInstructionsIsRefused) {
   const Instruction in = instruction_of(documented().at("cdna3-fp16"), 16);
-  EXPECT_THROW(build(FullDescription{"cdna3"}, in), std::logic_error);
-  Instruction shorter = in;
-  shorter.k = 8;
-  EXPECT_THROW(build(FullDescription{"cdna3-fp16"}, shorter), std::logic_error);
-  Instruction narrower = in;
-  narrower.d = FormatId::fp16;
-  EXPECT_THROW(build(FullDescription{"cdna3-fp16"}, narrower), std::logic_error);
   EXPECT_THROW(build(BlockSums{.block_k = 3}, in), std::logic_error);
   Instruction odd = in;
   odd.k = 6;

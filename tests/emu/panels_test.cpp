@@ -304,8 +304,9 @@ TEST_P(Panels, KeepTheSignOfAnUnderflowWhereZerosArePositive) {
 std::vector<Datapath> some_of_each_kind() {
   std::vector<Datapath> found;
   for (const char* name : {"ampere-fp16", "blackwell-mxf8f6f4", "blackwell-nvfp4", "cdna1-fp16", "cdna2-fp16",
-                           "cdna3-fp16", "cdna3-fp8", "fp-add-tree", "fp64-fma-chain", "volta-fp16-separate"})
+                           "cdna3-fp16", "cdna3-fp8", "fp-add-tree", "fp64-fma-chain"})
     found.push_back(read_datapath(fmt::format("{}/docs/datapaths/{}.json", TCNUM_SOURCE_DIR, name)));
+  found.push_back(read_datapath(TCNUM_SOURCE_DIR "/benchmarks/datapaths/volta-fp16-separate.json"));
   Datapath single = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/fp64-fma-chain.json");
   Numerics& n = single.numerics;
   using enum FormatId;
