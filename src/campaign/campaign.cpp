@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
-#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -183,8 +182,10 @@ std::vector<std::optional<ChunkResult>> read_chunks(const Json& json, const Stre
   return done;
 }
 
-/// A disagreement of a checkpoint, and the chunk that it is in; throws unless one of the streams has it.
-std::pair<Disagreement, ChunkNumber> read_disagreement(const JsonFields& fields, const std::vector<StreamTask>& tasks) {
+/// A disagreement of a checkpoint: its stream's number among the tasks, and its index there; throws unless one of them
+/// has it.
+std::pair<std::size_t, std::uint64_t> read_disagreement(const JsonFields& fields,
+                                                        const std::vector<StreamTask>& tasks) {
   const std::string instruction = fields.text("instruction"), distribution = fields.text("distribution");
   const std::uint64_t seed = fields.whole("seed"), index = fields.whole("index");
   for (std::size_t t = 0; t < tasks.size(); ++t) {
@@ -195,8 +196,7 @@ std::pair<Disagreement, ChunkNumber> read_disagreement(const JsonFields& fields,
       fields.fail("index", fmt::format("{}; expected from {} to {}, as the run has them", index, task.first,
                                        task.first + task.count - 1));
     }
-    const auto chunk = static_cast<std::size_t>((index - task.first) / task.chunk);
-    return {{task.instruction, task.distribution, seed, index}, {t, chunk}};
+    return {t, index};
   }
   fields.fail("distribution",
               fmt::format("{} of {} with seed {} is no stream of the run", distribution, instruction, seed));
@@ -220,32 +220,12 @@ void Campaign::resume(const std::string& where) {
   for (std::size_t i = 0; i < tasks.size(); ++i)
     tasks[i].chunks = read_chunks(streams[i], tasks[i], file, fmt::format("streams[{}]", i));
 
-  // The run keeps some disagreements of every chunk that has any, until it has enough of the instruction.
   std::vector<std::set<std::uint64_t>> examples(tasks.size());
-  std::map<ChunkNumber, std::uint64_t> of_chunk;
-  std::map<const Instruction*, std::size_t> of_instruction, expected;
   const auto& all = file.array("disagreements");
   for (std::size_t i = 0; i < all.size(); ++i) {
     const JsonFields fields(all[i], fmt::format("{}: disagreements[{}]", where, i));
-    const auto [each, number] = read_disagreement(fields, tasks);
-    const auto& chunk = tasks[number.stream].chunks[number.chunk];
-    if (!chunk || ++of_chunk[number] > chunk->mismatches) {
-      fields.fail("index",
-                  fmt::format("{}; expected one of a chunk that is done and has as many mismatches", each.index));
-    }
-    if (!examples[number.stream].insert(each.index).second) fields.fail("index", "is there twice");
-    ++of_instruction[each.instruction];
-  }
-  for (const StreamTask& task : tasks) {
-    expected[task.instruction] += static_cast<std::size_t>(
-        std::ranges::count_if(task.chunks, [](const auto& chunk) { return chunk && chunk->mismatches > 0; }));
-  }
-  for (const auto& [in, chunks] : expected) {
-    if (of_instruction[in] >= std::min(chunks, kMostDisagreements) && of_instruction[in] <= kMostDisagreements)
-      continue;
-    file.fail("disagreements",
-              fmt::format("{} of {}; expected {} to {}, as its chunks have mismatches", of_instruction[in], in->name(),
-                          std::min(chunks, kMostDisagreements), kMostDisagreements));
+    const auto [stream, index] = read_disagreement(fields, tasks);
+    examples[stream].insert(index);
   }
   tasks_ = std::move(tasks);
   examples_ = std::move(examples);

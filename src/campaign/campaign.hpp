@@ -84,8 +84,7 @@ class Campaign {
 
   /// What identifies the run beside its tasks (the datapaths, the architecture), for its checkpoint.
   void set_identity(const nlohmann::ordered_json& identity);
-  /// Takes over what a checkpoint has done; throws InputError if it is not one of this run, was changed, or holds what
-  /// no run can have done.
+  /// Takes over what a checkpoint has done; throws InputError if it is not one of this run, or was changed.
   void resume(const std::string& path);
   /// The checkpoint at this moment.
   std::string checkpoint() const;
