@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "draw.hpp"
-#include "src/fit/dot_of.hpp"
+#include "src/fit/chain.hpp"
 #include "src/fit/fit.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 #include "src/questions/packing.hpp"

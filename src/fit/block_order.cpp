@@ -6,8 +6,7 @@
 #include <map>
 #include <numeric>
 
-#include "asking.hpp"
-#include "src/questions/factors.hpp"
+#include "evidence.hpp"
 #include "src/questions/numbers.hpp"
 #include "src/questions/packing.hpp"
 
@@ -15,42 +14,6 @@ namespace tcnum {
 namespace {
 
 constexpr const char* kOrigin = "order";
-
-/// From what is clamped: with c the largest number, a large product in one place and −1 everywhere else, whatever comes
-/// before the block of that place is made up for, and the result is less than the largest by as many products as come
-/// after it.
-Blocks blocks_by_clamping(Asker& asker) {
-  const Instruction& in = asker.instruction();
-  const Format &a = format(in.a), &b = format(in.b), &d = format(in.d);
-  const ExtremeProducts ends = extreme_products(a, b);
-  const int k = in.products();
-  if (ends.least.product() >= 0 || ends.largest.product() < k) return {};
-  const std::int64_t most = range_of(d).highest;
-  const auto put = [&](Problem& p, int at, Factors factors) {
-    p.a[static_cast<std::size_t>(at)] = code_of(a, factors.a);
-    p.b[static_cast<std::size_t>(at)] = code_of(b, factors.b);
-  };
-  std::vector<Problem> problems;
-  for (int place = 0; place < k; ++place) {
-    Problem p = zero_problem(in);
-    p.c = code_of(format(in.c), most);
-    for (int i = 0; i < k; ++i) put(p, i, a.has_sign ? Factors{-1, 1} : Factors{1, -1});
-    put(p, place, ends.largest);
-    problems.push_back(std::move(p));
-  }
-  const auto answers = asker.ask(problems, kOrigin);
-  std::map<std::int64_t, std::vector<int>, std::greater<>> by_later;  // most products later: earliest
-  for (int place = 0; place < k; ++place) {
-    const auto& answer = answers[static_cast<std::size_t>(place)];
-    if (!answer) return {};
-    const std::int64_t later = most - integer_of(d, *answer);
-    if (later >= k) return {};  // nothing was clamped
-    by_later[later].push_back(place);
-  }
-  Blocks blocks;
-  for (auto& [later, members] : by_later) blocks.push_back(std::move(members));
-  return blocks;
-}
 
 /// From what swallows what: with +big in one place, −big in another and a unit everywhere else, the units that meet the
 /// large value before it is gone are lost (after FPRev, Xie et al.). The number that is left tells how much was summed
@@ -156,7 +119,8 @@ class Swallowing {
 
 Blocks find_blocks(Asker& asker) {
   const Instruction& in = asker.instruction();
-  const Blocks found = format(in.d).floating ? Swallowing(asker).blocks() : blocks_by_clamping(asker);
+  if (!format(in.d).floating) return {};  // nothing swallows an integer
+  const Blocks found = Swallowing(asker).blocks();
   if (found.size() <= 1) return {};
   const std::size_t size = found.front().size();
   const bool regular =

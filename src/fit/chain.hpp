@@ -1,6 +1,7 @@
 // A datapath that is run again and again along k, as a product longer than the instruction is computed.
 #pragma once
 
+#include "emu/cpu/matrix_product.hpp"
 #include "tcnum/datapath.hpp"
 #include "tcnum/emulator.hpp"
 #include "tcnum/instruction.hpp"
@@ -21,9 +22,17 @@ class Chain {
 
  private:
   Emulator emulator_;
-  Instruction step_;
+  MatrixProduct product_;
   std::size_t k_;
   bool repeats_;
 };
+
+/// A datapath's dot product of so many products, as what takes an instruction takes it.
+inline Instruction dot_of(const Datapath& datapath, int k) {
+  const Numerics& n = datapath.numerics;
+  Scaling scales;
+  if (n.scales) scales = {ScaleKind::dot, n.scales->format, n.scales->block_k};
+  return make_dot(n.result, n.a.format, n.b.format, n.c.format, k, scales);
+}
 
 }  // namespace tcnum

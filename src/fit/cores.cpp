@@ -1,13 +1,29 @@
-#include "cores.hpp"
-
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <span>
 
 #include "emu/parallel.hpp"
+#include "steps.hpp"
 
 namespace tcnum {
 namespace {
+
+/// Answers in the order in which they are tried. What refutes often comes to be tried early.
+class TrialOrder {
+ public:
+  TrialOrder() = default;
+  explicit TrialOrder(std::vector<std::size_t> numbers) : numbers_(std::move(numbers)) {}
+  std::size_t size() const { return numbers_.size(); }
+  std::size_t operator[](std::size_t at) const { return numbers_[at]; }
+  /// Moves what is at `at` towards the front.
+  void promote(std::size_t at) {
+    if (at > 0) std::swap(numbers_[at], numbers_[at / 2]);
+  }
+
+ private:
+  std::vector<std::size_t> numbers_;
+};
 
 /// A sample of the answers is tried first: this many that judge the alignment, this many of ordinary numbers.
 constexpr std::size_t kMostAlignment = 120, kMostOrdinary = 160;
@@ -78,17 +94,20 @@ bool has_often_subnormal_operands(const Instruction& instruction) {
   return instruction.scaled() || (a.floating && std::min(a.exponent_bits, b.exponent_bits) <= kFewExponentBits);
 }
 
-}  // namespace
+/// Each worker's own, and kept for the next structure.
+struct Orders {
+  TrialOrder alignment, all;
+};
 
-CpuEmulator emulator_of(const Space& space, const Choice& choice) {
-  Datapath d;
-  d.tree = space.structure(choice).tree;
-  d.numerics = space.numerics(choice);
-  return CpuEmulator(d);
-}
+/// What an answer can judge of sums that are apart from c.
+struct Shape {
+  std::size_t number;
+  std::vector<int> products;  ///< those that are not zero
+  bool c_is_zero;
+};
 
 /// The cores of one structure: every way to align, and with each that is not refuted every way to round.
-class CoreSearch::Structurewise {
+class Structurewise {
  public:
   Structurewise(const Space& space, const Evidence& evidence, int structure, Orders& orders,
                 const std::vector<Shape>& shapes)
@@ -229,90 +248,123 @@ class CoreSearch::Structurewise {
   std::vector<Choice> cores_;
 };
 
-CoreSearch::CoreSearch(const Space& space, const Evidence& evidence, unsigned threads, FitWatch& watch,
-                       int first_structure)
-    : space_(space), evidence_(evidence), threads_(threads), watch_(watch), first_structure_(first_structure) {
-  choose_first();
-  const auto first = space.structures().begin() + first_structure;
-  if (std::any_of(first, space.structures().end(), [](const Structure& s) { return s.sums_apart(); })) find_shapes();
-}
+/// Finds the cores that no answer of the evidence, as it is now, refutes.
+class CoreSearch {
+ public:
+  /// Of structures from `first_structure` on.
+  CoreSearch(const Space& space, const Evidence& evidence, unsigned threads, FitWatch& watch, int first_structure)
+      : space_(space), evidence_(evidence), threads_(threads), watch_(watch), first_structure_(first_structure) {
+    choose_first();
+    const auto first = space.structures().begin() + first_structure;
+    if (std::any_of(first, space.structures().end(), [](const Structure& s) { return s.sums_apart(); })) find_shapes();
+  }
 
-/// Of crafted problems, but for those with a c that outgrows the products, with products beyond the result's range, or
-/// with numbers that are none.
-void CoreSearch::find_shapes() {
-  const Instruction& in = evidence_.instruction();
-  for (const std::size_t number : evidence_.crafted()) {
-    const Problem p = evidence_.problem(number);
-    const Decoded c = decode(format(in.c), p.c);
-    Shape shape{number, {}, c.is_finite() && c.significand == 0};
-    bool fits = c.is_finite();
-    int top = -kUnbounded;
-    for (std::size_t k = 0; k < p.a.size() && fits; ++k) {
-      const Decoded a = decode(format(in.a), p.a[k]), b = decode(format(in.b), p.b[k]);
-      fits = a.is_finite() && b.is_finite();
-      if (!fits || a.significand == 0 || b.significand == 0) continue;
-      shape.products.push_back(static_cast<int>(k));
-      top = std::max(top, a.exponent + b.exponent);
+  /// Cores of these structures, in the order of the space; of those that differ in what nothing uses, the first. If
+  /// every core is refuted: those that come far, which no answer of a sample refutes. Integers have few cores, which
+  /// little but overflow tells apart: they are judged by a sample alone, and by the rest when their edge rules are
+  /// decided.
+  FoundCores find() {
+    if (space_.sums_integers()) return {find_by(first_), 0};
+    std::vector<std::size_t> all = first_;
+    std::vector<char> is_first(evidence_.size());
+    for (std::size_t n : first_) is_first[n] = 1;
+    for (std::size_t n = 0; n < evidence_.size(); ++n) {
+      if (is_first[n] == 0) all.push_back(n);
     }
-    fits = fits && !shape.products.empty() && top + 1 < format(in.d).max_exponent() &&
-           (shape.c_is_zero || c.exponent <= top);
-    if (fits) shapes_.push_back(std::move(shape));
+    std::vector<Choice> cores = find_by(all);
+    if (cores.empty()) cores = find_by(first_);
+    return {std::move(cores), evidence_.size()};
   }
-}
 
-/// Chooses the answers that are tried first: `alignment_` are likely to need no rounding, so that they judge how terms
-/// are aligned apart from how results are rounded; `first_` have these and others with ordinary numbers only, which
-/// judge without regard to subnormals, zeros and the like.
-void CoreSearch::choose_first() {
-  std::vector<std::size_t> alignment, ordinary;
-  for (std::size_t n = 0; n < evidence_.size(); ++n) {
-    if (evidence_.purpose_of(n) == ProblemPurpose::alignment)
-      alignment.push_back(n);
-    else if (ordinary.size() < kOrdinaryPool &&
-             is_ordinary(evidence_.instruction(), evidence_.problem(n), evidence_.answer(n)))
-      ordinary.push_back(n);
+ private:
+  /// Of crafted problems, but for those with a c that outgrows the products, with products beyond the result's range,
+  /// or with numbers that are none.
+  void find_shapes() {
+    const Instruction& in = evidence_.instruction();
+    for (const std::size_t number : evidence_.crafted()) {
+      const Problem p = evidence_.problem(number);
+      const Decoded c = decode(format(in.c), p.c);
+      Shape shape{number, {}, c.is_finite() && c.significand == 0};
+      bool fits = c.is_finite();
+      int top = -kUnbounded;
+      for (std::size_t k = 0; k < p.a.size() && fits; ++k) {
+        const Decoded a = decode(format(in.a), p.a[k]), b = decode(format(in.b), p.b[k]);
+        fits = a.is_finite() && b.is_finite();
+        if (!fits || a.significand == 0 || b.significand == 0) continue;
+        shape.products.push_back(static_cast<int>(k));
+        top = std::max(top, a.exponent + b.exponent);
+      }
+      fits = fits && !shape.products.empty() && top + 1 < format(in.d).max_exponent() &&
+             (shape.c_is_zero || c.exponent <= top);
+      if (fits) shapes_.push_back(std::move(shape));
+    }
   }
-  if (ordinary.empty()) ordinary = numbers_between(0, evidence_.size());
-  alignment_ = thinned(alignment, kMostAlignment);
-  first_ = thinned(ordinary, kMostOrdinary);
-  first_.insert(first_.end(), alignment_.begin(), alignment_.end());
-}
 
-CoreSearch::Found CoreSearch::find() {
-  if (space_.sums_integers()) return {find_by(first_), 0};
-  std::vector<std::size_t> all = first_;
-  std::vector<char> is_first(evidence_.size());
-  for (std::size_t n : first_) is_first[n] = 1;
-  for (std::size_t n = 0; n < evidence_.size(); ++n) {
-    if (is_first[n] == 0) all.push_back(n);
+  /// Chooses the answers that are tried first: `alignment_` are likely to need no rounding, so that they judge how
+  /// terms are aligned apart from how results are rounded; `first_` have these and others with ordinary numbers only,
+  /// which judge without regard to subnormals, zeros and the like.
+  void choose_first() {
+    std::vector<std::size_t> alignment, ordinary;
+    for (std::size_t n = 0; n < evidence_.size(); ++n) {
+      if (evidence_.purpose_of(n) == ProblemPurpose::alignment)
+        alignment.push_back(n);
+      else if (ordinary.size() < kOrdinaryPool &&
+               is_ordinary(evidence_.instruction(), evidence_.problem(n), evidence_.answer(n)))
+        ordinary.push_back(n);
+    }
+    if (ordinary.empty()) ordinary = numbers_between(0, evidence_.size());
+    alignment_ = thinned(alignment, kMostAlignment);
+    first_ = thinned(ordinary, kMostOrdinary);
+    first_.insert(first_.end(), alignment_.begin(), alignment_.end());
   }
-  std::vector<Choice> cores = find_by(all);
-  if (cores.empty()) cores = find_by(first_);
-  return {std::move(cores), evidence_.size()};
-}
 
-std::vector<Choice> CoreSearch::find_by(const std::vector<std::size_t>& numbers) {
-  orders_.clear();
-  std::vector<std::vector<Choice>> found(space_.structures().size() - static_cast<std::size_t>(first_structure_));
-  watch_.begin("searching structures", found.size());
-  in_parallel(found.size(), threads_, [&](std::size_t n) {
-    Orders orders = take_orders(numbers);
-    found[n] = Structurewise(space_, evidence_, first_structure_ + static_cast<int>(n), orders, shapes_).find();
-    watch_.step();
+  std::vector<Choice> find_by(const std::vector<std::size_t>& numbers) {
+    orders_.clear();
+    std::vector<std::vector<Choice>> found(space_.structures().size() - static_cast<std::size_t>(first_structure_));
+    watch_.begin("searching structures", found.size());
+    in_parallel(found.size(), threads_, [&](std::size_t n) {
+      Orders orders = take_orders(numbers);
+      found[n] = Structurewise(space_, evidence_, first_structure_ + static_cast<int>(n), orders, shapes_).find();
+      watch_.step();
+      const std::lock_guard lock(mutex_);
+      orders_.push_back(std::move(orders));
+    });
+    std::vector<Choice> cores;
+    for (const std::vector<Choice>& some : found) cores.insert(cores.end(), some.begin(), some.end());
+    return cores;
+  }
+
+  Orders take_orders(const std::vector<std::size_t>& numbers) {
     const std::lock_guard lock(mutex_);
-    orders_.push_back(std::move(orders));
-  });
-  std::vector<Choice> cores;
-  for (const std::vector<Choice>& some : found) cores.insert(cores.end(), some.begin(), some.end());
-  return cores;
+    if (orders_.empty()) return {TrialOrder(alignment_), TrialOrder(numbers)};
+    Orders orders = std::move(orders_.back());
+    orders_.pop_back();
+    return orders;
+  }
+
+  const Space& space_;
+  const Evidence& evidence_;
+  unsigned threads_;
+  FitWatch& watch_;
+  int first_structure_;
+  std::vector<std::size_t> alignment_, first_;  // numbers of answers: see choose_first
+  std::vector<Shape> shapes_;                   // where structures sum apart from c
+  std::vector<Orders> orders_;                  // that no worker has at the moment
+  std::mutex mutex_;
+};
+
+}  // namespace
+
+CpuEmulator emulator_of(const Space& space, const Choice& choice) {
+  Datapath d;
+  d.tree = space.structure(choice).tree;
+  d.numerics = space.numerics(choice);
+  return CpuEmulator(d);
 }
 
-CoreSearch::Orders CoreSearch::take_orders(const std::vector<std::size_t>& numbers) {
-  const std::lock_guard lock(mutex_);
-  if (orders_.empty()) return {TrialOrder(alignment_), TrialOrder(numbers)};
-  Orders orders = std::move(orders_.back());
-  orders_.pop_back();
-  return orders;
+FoundCores find_cores(const Space& space, const Evidence& evidence, unsigned threads, FitWatch& watch,
+                      int first_structure) {
+  return CoreSearch(space, evidence, threads, watch, first_structure).find();
 }
 
 std::vector<Choice> unrefuted(const Space& space, const Evidence& evidence, std::vector<Choice> cores,

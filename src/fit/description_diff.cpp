@@ -44,66 +44,77 @@ ordered_json with_names_of(const ordered_json& one, ordered_json other) {
   return other;
 }
 
-/// Fields that are not the same, as paths; the tree with its k is one.
-std::vector<std::string> fields_of(const ordered_json& one, const ordered_json& other) {
-  std::vector<std::string> fields;
-  if (one.at("k") != other.at("k") || one.at("tree") != other.at("tree")) fields.emplace_back("/tree");
-  const auto add = [&](const auto& self, const ordered_json& x, const ordered_json& y,
-                       const std::string& path) -> void {
-    if (x == y || path == "/tree" || path == "/k") return;
-    if (!x.is_object() || !y.is_object()) {
-      fields.push_back(path);
-      return;
+/// Adds the paths of members below `path` in which values differ; null: there is none.
+void add_differing(const std::vector<const ordered_json*>& values, const std::string& path,
+                   std::vector<std::string>& paths) {
+  const auto is_object = [](const auto* value) { return value != nullptr && value->is_object(); };
+  if (!std::ranges::all_of(values, is_object)) {
+    const auto is_first = [&](const auto* value) {
+      return value == values.front() || (value != nullptr && values.front() != nullptr && *value == *values.front());
+    };
+    if (!std::ranges::all_of(values, is_first)) paths.push_back(path);
+    return;
+  }
+  std::vector<std::string> keys;
+  for (const auto* value : values) {
+    for (const auto& [key, member] : value->items()) {
+      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
     }
-    for (const auto& [key, value] : x.items()) {
-      if (y.contains(key))
-        self(self, value, y.at(key), path + "/" + key);
-      else
-        fields.push_back(path + "/" + key);
-    }
-    for (const auto& [key, value] : y.items()) {
-      if (!x.contains(key)) fields.push_back(path + "/" + key);
-    }
-  };
-  add(add, one, other, "");
-  return fields;
-}
-
-/// The one with a field as the other has it.
-std::optional<Datapath> exchanged(const std::string& field, ordered_json mine, const ordered_json& theirs) {
-  const auto take = [&](const std::string& path) {
-    const ordered_json::json_pointer at(path);
-    if (theirs.contains(at))
-      mine[at] = theirs.at(at);
-    else
-      mine[at.parent_pointer()].erase(at.back());
-  };
-  take(field);
-  if (field == "/tree") take("/k");
-  try {
-    return datapath_from_json(mine);
-  } catch (const InputError&) {
-    return std::nullopt;  // the two do not go together
+  }
+  for (const std::string& key : keys) {
+    std::vector<const ordered_json*> members;
+    for (const auto* value : values) members.push_back(value->contains(key) ? &value->at(key) : nullptr);
+    add_differing(members, path + "/" + key, paths);
   }
 }
 
 }  // namespace
 
+std::vector<std::string> differing_members(const std::vector<ordered_json>& objects) {
+  std::vector<const ordered_json*> roots;
+  for (const ordered_json& each : objects) roots.push_back(&each);
+  std::vector<std::string> paths;
+  add_differing(roots, "", paths);
+  return paths;
+}
+
+std::string shown_path(std::string path) {
+  std::ranges::replace(path, '/', '.');
+  return path.substr(1);
+}
+
+std::string member_text(const ordered_json& object, const std::string& path) {
+  const ordered_json::json_pointer at(path);
+  if (!object.contains(at) || object.at(at).is_null()) return "none";
+  return object.at(at).is_string() ? object.at(at).get<std::string>() : object.at(at).dump();
+}
+
+void take_member(ordered_json& object, const ordered_json& other, const std::string& path) {
+  const ordered_json::json_pointer at(path);
+  if (other.contains(at))
+    object[at] = other.at(at);
+  else if (object.contains(at))
+    object[at.parent_pointer()].erase(at.back());
+}
+
 std::vector<DescriptionDiff> description_diff(const Datapath& one, const Datapath& other) {
   ordered_json mine = said(one);
   const ordered_json theirs = with_names_of(mine, said(other));
-  std::vector<DescriptionDiff> found;
-  const std::vector<std::string> fields = fields_of(mine, theirs);  // in whatever order the units stand
+  std::vector<std::string> fields = differing_members({mine, theirs});  // in whatever order the units stand
   mine["schema"] = to_json(one).at("schema");
+  if (std::erase_if(fields, [](const std::string& path) { return path == "/k" || path == "/tree"; }) > 0)
+    fields.insert(fields.begin(), "/tree");
+  std::vector<DescriptionDiff> found;
   for (const std::string& field : fields) {
-    const ordered_json::json_pointer at(field);
-    const auto text = [&](const ordered_json& of) {
-      if (!of.contains(at)) return std::string("none");
-      return of.at(at).is_string() ? of.at(at).get<std::string>() : of.at(at).dump();
-    };
-    std::string name = field.substr(1);
-    std::ranges::replace(name, '/', '.');
-    found.push_back({std::move(name), text(mine), text(theirs), exchanged(field, mine, theirs)});
+    std::optional<Datapath> exchanged;
+    try {
+      ordered_json taken = mine;
+      take_member(taken, theirs, field);
+      if (field == "/tree") take_member(taken, theirs, "/k");
+      exchanged = datapath_from_json(taken);
+    } catch (const InputError&) {  // the two do not go together
+    }
+    found.push_back({shown_path(field), member_text(mine, field), member_text(theirs, field), std::move(exchanged)});
   }
   return found;
 }

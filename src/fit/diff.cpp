@@ -10,7 +10,6 @@
 
 #include "chain.hpp"
 #include "description_diff.hpp"
-#include "dot_of.hpp"
 #include "emu/parallel.hpp"
 #include "emu/rank.hpp"
 #include "minimise.hpp"
@@ -32,8 +31,8 @@ void check(const Datapath& one, const Datapath& other) {
                        format(n.result).name, scales);
   };
   if (formats(one) != formats(other)) {
-    throw InputError(fmt::format("diff: one is of {}, the other of {}; expected the same formats", formats(one),
-                                 formats(other)));
+    throw InputError(
+        fmt::format("diff: one is of {}, the other of {}; expected the same formats", formats(one), formats(other)));
   }
   for (const Datapath* each : {&one, &other}) {
     if (one.tree.k != other.tree.k && each->numerics.c.format != each->numerics.result) {
@@ -123,12 +122,6 @@ class Search {
     of.max_ulps = apart.most();
     of.mean_ulps = apart.mean();
     return of;
-  }
-
-  static std::size_t terms_of(const Problem& problem) {
-    std::size_t terms = problem.c != 0 ? 1 : 0;
-    for (std::size_t k = 0; k < problem.a.size(); ++k) terms += problem.a[k] != 0 || problem.b[k] != 0 ? 1 : 0;
-    return terms;
   }
 
   /// Whether a datapath gives the second's result for the smallest operands.

@@ -1,9 +1,7 @@
-#include "edge_rules.hpp"
-
 #include <algorithm>
 #include <set>
 
-#include "cores.hpp"
+#include "steps.hpp"
 
 namespace tcnum {
 namespace {

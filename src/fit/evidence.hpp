@@ -1,8 +1,10 @@
-// The evidence: all answers so far, what the emulator says of the same problems, and what each was asked for.
+// The evidence: all answers so far, what the emulator says of the same problems, and what each was asked for; and how
+// more are asked.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,7 +14,10 @@
 #include "emu/cpu/cpu_emulator.hpp"
 #include "emu/lazy.hpp"
 #include "src/questions/battery.hpp"
+#include "structure.hpp"
+#include "tcnum/fit.hpp"
 #include "tcnum/instruction.hpp"
+#include "tcnum/oracle.hpp"
 #include "tcnum/tiles.hpp"
 
 namespace tcnum {
@@ -83,5 +88,42 @@ class Evidence {
   std::unordered_multimap<std::uint64_t, std::size_t> by_hash_;
   std::unordered_map<std::size_t, Crafted> crafted_;
 };
+
+class AnswersAlone final : public Oracle {
+ public:
+  explicit AnswersAlone(Oracle& oracle) : oracle_(oracle) {}
+
+  void answer(Tiles& tiles) override;
+  OracleKind kind() const override { return oracle_.kind(); }
+  std::string device() const override { return oracle_.device(); }
+  std::map<std::string, std::string> provenance() const override { return oracle_.provenance(); }
+
+ private:
+  Oracle& oracle_;
+};
+
+/// Asks a live oracle, or, without one, what the evidence holds already.
+class Asker {
+ public:
+  Asker(Evidence& evidence, Oracle* live) : evidence_(&evidence), live_(live) {}
+
+  bool live() const { return live_ != nullptr; }
+  const Instruction& instruction() const { return evidence_->instruction(); }
+
+  /// The answers, as far as there are any. What a live oracle answers joins the evidence, with that origin.
+  std::vector<std::optional<std::uint64_t>> ask(const std::vector<Problem>& problems, const std::string& origin);
+  /// The crafted problems; and of a live oracle random problems of every distribution.
+  /// Crafted problems, by name.
+  void ask_crafted(const std::vector<CraftedProblem>& crafted, const std::string& origin);
+  void ask_battery(const FitOptions& options);
+
+ private:
+  Evidence* evidence_;
+  Oracle* live_;
+};
+
+/// Which products share a block, and in which order the blocks come, as the answers suggest (block_order.cpp); none, if
+/// there is one block or no telling.
+Blocks find_blocks(Asker& asker);
 
 }  // namespace tcnum

@@ -1,4 +1,4 @@
-#include "facts.hpp"
+#include "equivalence.hpp"
 
 #include <algorithm>
 
@@ -10,14 +10,6 @@ namespace {
 int log2_floor(int128 n) { return bit_width(static_cast<uint128>(n)) - 1; }
 
 }  // namespace
-
-int log2_ceil(int n) {
-  int bits = 0;
-  while ((1 << bits) < n) ++bits;
-  return bits;
-}
-
-int quantum_of(const Format& f) { return f.min_exponent() - f.fraction_bits; }
 
 Facts::Facts(const Space& space, const Choice& choice)
     : a(format(space.operand_format(choice))),
@@ -34,9 +26,9 @@ Facts::Facts(const Space& space, const Choice& choice)
   exact = space.fraction_bits(choice) == kExact;
   normalised_products = space.product_exponent(choice) == ProductExponent::normalised;
   quantum = result.min_exponent() - space.output_fraction_bits(choice);
-  inner_quantum = space.inner_rounding(choice) ? quantum_of(inner) : quantum;
+  inner_quantum = space.inner_rounding(choice) ? smallest_exponent(inner) : quantum;
 
-  product_bit = quantum_of(a) + quantum_of(b);
+  product_bit = smallest_exponent(a) + smallest_exponent(b);
   const bool leading =
       normalised_products || space.get<Property::subnormal_exponent>(choice) == NormalisedSubnormals::all;
   product_exponent = leading && !flushes_inputs ? product_bit : a.min_exponent() + b.min_exponent();
@@ -54,12 +46,6 @@ Facts::Facts(const Space& space, const Choice& choice)
       return largest_sum(bits, terms) - (less ? terms.products + (terms.accumulator_bits ? 1 : 0) : 0);
     };
     most_units = std::max(most_of(first_terms), most_of(later_terms));
-    if (s.fuses_sums()) {
-      // Two results, each at most twice the power of two that they are aligned to.
-      first = std::max(first, bits + 2);
-      later = first;
-      most_units = std::max(*most_units, (static_cast<int128>(4) << bits) - (less ? 2 : 0));
-    }
   }
   sum_width = std::max(first, later);
   last_width = later;
@@ -78,7 +64,7 @@ void Facts::follow_blocks(const Space& space, const Choice& choice) {
   };
   std::optional<int> bit, exponent;
   if (c_inside) {
-    bit = quantum_of(c);
+    bit = smallest_exponent(c);
     exponent = least_exponent(c, *bit, flushes_inputs);
   }
   accumulator_bit = accumulator_exponent = kUnbounded;
@@ -105,7 +91,6 @@ void Facts::follow_blocks(const Space& space, const Choice& choice) {
     last_tiny = last_sum_bit < f.min_exponent() && !(large_products(f) && normal);
     tiny = tiny || last_tiny;
     if (!accumulates) {  // all blocks are alike
-      if (space.structure(choice).fuses_sums() && !flushes_outputs && last_tiny) aligned_subnormals = true;
       break;
     }
     normal = flushes_outputs || !last_tiny;

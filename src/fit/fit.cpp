@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "elimination.hpp"
+#include "steps.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum {
@@ -42,16 +42,15 @@ void require_problems_of(const Instruction& in, const Tiles& tiles) {
                                  format(given[i]).name, format(wanted[i]).name, in.name()));
   }
   if (tiles.sparse_group != 0) {
-    throw InputError(
-        "fit_datapath: tiles.sparse_group: is not 0; expected dense problems, as gather() makes them");
+    throw InputError("fit_datapath: tiles.sparse_group: is not 0; expected dense problems, as gather() makes them");
   }
   if (tiles.k != static_cast<std::size_t>(in.products())) {
     throw InputError(fmt::format("fit_datapath: tiles.k: is {}; expected {}, the products of {}", tiles.k,
                                  in.products(), in.name()));
   }
   if (const int wanted_block = in.scaled() ? in.products_per_scale() : 0; tiles.scale_block != wanted_block) {
-    throw InputError(fmt::format("fit_datapath: tiles.scale_block: is {}; expected {}, as {} has it",
-                                 tiles.scale_block, wanted_block, in.name()));
+    throw InputError(fmt::format("fit_datapath: tiles.scale_block: is {}; expected {}, as {} has it", tiles.scale_block,
+                                 wanted_block, in.name()));
   }
   if (tiles.size() == 0) throw InputError("fit_datapath: tiles.count: is 0; expected at least one answer");
 }
@@ -65,7 +64,7 @@ Fit::Fit(const Instruction& instruction, Oracle* live, FitOptions options)
   if (live != nullptr) live_.emplace(*live);
 }
 
-FitResult Fit::run() { return Elimination(space_, evidence_, live_ ? &*live_ : nullptr, options_).run(); }
+FitResult Fit::run() { return eliminate(space_, evidence_, live_ ? &*live_ : nullptr, options_); }
 
 FittedDatapath fit_datapath(const Instruction& instruction, Oracle& oracle, const FitOptions& options) {
   Fit fit(instruction, &oracle, options);

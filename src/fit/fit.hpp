@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "answers_alone.hpp"
 #include "evidence.hpp"
 #include "space.hpp"
 #include "tcnum/fit.hpp"

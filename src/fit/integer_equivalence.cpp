@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "equivalence.hpp"
-#include "src/questions/factors.hpp"
+#include "src/questions/numbers.hpp"
 
 namespace tcnum {
 namespace {

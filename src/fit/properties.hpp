@@ -47,24 +47,12 @@ inline constexpr std::size_t kProperties = static_cast<std::size_t>(Property::na
 /// rule only where something out of the ordinary happens.
 enum class Part : std::uint8_t { structure, alignment, joining, rounding, edge };
 
-/// A set of random distributions of operands.
-struct Distributions {
-  std::uint32_t bits = ~0u;  ///< all, if none is named
-  constexpr Distributions() = default;
-  constexpr Distributions(std::initializer_list<Distribution> distributions) : bits(0) {
-    for (Distribution each : distributions) bits |= 1u << static_cast<unsigned>(each);
-  }
-  constexpr bool contains(Distribution which) const { return (bits >> static_cast<unsigned>(which) & 1u) != 0; }
-  constexpr Distributions& operator|=(Distributions other) {
-    bits |= other.bits;
-    return *this;
-  }
-  static constexpr Distributions none() {
-    Distributions set;
-    set.bits = 0;
-    return set;
-  }
-};
+/// A set of random distributions of operands, as bits.
+constexpr std::uint32_t distributions_of(std::initializer_list<Distribution> distributions) {
+  std::uint32_t bits = 0;
+  for (Distribution each : distributions) bits |= 1u << static_cast<unsigned>(each);
+  return bits;
+}
 
 struct PropertyRow {
   Property property;
@@ -73,11 +61,8 @@ struct PropertyRow {
   Part part;
   /// Of an edge rule: what a result has consulted (Consulted) that depends on it.
   unsigned consulted = kConsultedNothing;
-  /// Of an edge rule: its turn when the edge rules of a core are decided. Those that few answers depend on together
-  /// with others come first.
-  int turn = 0;
   /// Operands that reach the property, where not all do.
-  Distributions distributions = {};
+  std::uint32_t distributions = ~0u;
 };
 
 inline constexpr std::array<PropertyRow, kProperties> kPropertyTable = {{
@@ -122,62 +107,28 @@ inline constexpr std::array<PropertyRow, kProperties> kPropertyTable = {{
      Part::joining},
     {Property::infinite_products, "infinite_products",
      "Is a product beyond the range of the result infinite by itself?", Part::joining},
-    {Property::zero_exponent,
-     "zero_exponent",
-     "Is there a floor below which the alignment exponent never falls, even if all terms are smaller?",
-     Part::edge,
-     kConsultedZeroExponent,
-     8,
-     {Distribution::edges, Distribution::tiny}},
-    {Property::subnormal_inputs,
-     "subnormal_inputs",
-     "Are subnormal operands kept, or flushed to zero?",
-     Part::edge,
+    {Property::zero_exponent, "zero_exponent",
+     "Is there a floor below which the alignment exponent never falls, even if all terms are smaller?", Part::edge,
+     kConsultedZeroExponent, distributions_of({Distribution::edges, Distribution::tiny})},
+    {Property::subnormal_inputs, "subnormal_inputs", "Are subnormal operands kept, or flushed to zero?", Part::edge,
      kConsultedSubnormalInput,
-     4,
-     {Distribution::tiny, Distribution::edges, Distribution::uniform_bits, Distribution::sparse}},
-    {Property::subnormal_exponent,
-     "subnormal_exponent",
-     "Is a subnormal aligned with its format's smallest exponent (`minimum`), or that of its leading bit ",
-     Part::edge,
+     distributions_of({Distribution::tiny, Distribution::edges, Distribution::uniform_bits, Distribution::sparse})},
+    {Property::subnormal_exponent, "subnormal_exponent",
+     "Is a subnormal aligned with its format's smallest exponent (`minimum`), or that of its leading bit ", Part::edge,
      kConsultedSubnormalInput | kConsultedTinyResult,
-     5,
-     {Distribution::tiny, Distribution::edges, Distribution::uniform_bits, Distribution::sparse}},
-    {Property::subnormal_outputs,
-     "subnormal_outputs",
-     "Are subnormal results kept, or flushed to zero?",
-     Part::edge,
+     distributions_of({Distribution::tiny, Distribution::edges, Distribution::uniform_bits, Distribution::sparse})},
+    {Property::subnormal_outputs, "subnormal_outputs", "Are subnormal results kept, or flushed to zero?", Part::edge,
      kConsultedTinyResult,
-     6,
-     {Distribution::tiny, Distribution::edges, Distribution::uniform_bits, Distribution::sparse}},
-    {Property::zero_sign,
-     "zero_sign",
-     "Has a sum of exactly zero always a plus sign, or as in IEEE 754?",
-     Part::edge,
+     distributions_of({Distribution::tiny, Distribution::edges, Distribution::uniform_bits, Distribution::sparse})},
+    {Property::zero_sign, "zero_sign", "Has a sum of exactly zero always a plus sign, or as in IEEE 754?", Part::edge,
      kConsultedZeroSum | kConsultedTinyResult,
-     2,
-     {Distribution::signed_zeros, Distribution::cancellation, Distribution::edges}},
-    {Property::underflow_sign,
-     "underflow_sign",
-     "Does a nonzero sum that is rounded to zero keep its sign?",
-     Part::edge,
-     kConsultedTinyResult,
-     7,
-     {Distribution::tiny, Distribution::edges}},
-    {Property::overflow,
-     "overflow",
-     "What does a sum beyond the largest number become?",
-     Part::edge,
-     kConsultedOverflow,
-     3,
-     {Distribution::huge, Distribution::uniform_bits}},
-    {Property::nan,
-     "nan",
-     "What are the bits of a NaN result?",
-     Part::edge,
-     kConsultedNan,
-     1,
-     {Distribution::specials}},
+     distributions_of({Distribution::signed_zeros, Distribution::cancellation, Distribution::edges})},
+    {Property::underflow_sign, "underflow_sign", "Does a nonzero sum that is rounded to zero keep its sign?",
+     Part::edge, kConsultedTinyResult, distributions_of({Distribution::tiny, Distribution::edges})},
+    {Property::overflow, "overflow", "What does a sum beyond the largest number become?", Part::edge,
+     kConsultedOverflow, distributions_of({Distribution::huge, Distribution::uniform_bits})},
+    {Property::nan, "nan", "What are the bits of a NaN result?", Part::edge, kConsultedNan,
+     distributions_of({Distribution::specials})},
 }};
 
 constexpr const PropertyRow& row_of(Property property) { return kPropertyTable[static_cast<std::size_t>(property)]; }
@@ -198,20 +149,8 @@ consteval bool edge_rules_alone_are_consulted() {
   }
   return true;
 }
-/// The turns of edge rules are 1, 2, 3, …
-consteval bool turns_are_a_count() {
-  int edges = 0;
-  std::uint32_t taken = 0;
-  for (const PropertyRow& row : kPropertyTable) {
-    if (row.part != Part::edge) continue;
-    ++edges;
-    taken |= 1u << row.turn;
-  }
-  return taken == (1u << (edges + 1)) - 2;
-}
 static_assert(rows_are_in_order(), "kPropertyTable has its rows in the order of Property");
 static_assert(edge_rules_alone_are_consulted(), "an edge rule, and nothing else, needs a bit of Consulted");
-static_assert(turns_are_a_count(), "each edge rule needs a turn of its own");
 
 }  // namespace property_checks
 
@@ -221,22 +160,29 @@ consteval std::size_t count_of(Part part) {
   return n;
 }
 
-/// The properties of a part, in the order of the table; edge rules in the order of their turns.
+/// The properties of a part, in the order of the table.
 template <Part kPart>
 consteval std::array<Property, count_of(kPart)> properties_of() {
   std::array<Property, count_of(kPart)> found{};
   std::size_t n = 0;
   for (const PropertyRow& row : kPropertyTable) {
-    if (row.part != kPart) continue;
-    found[kPart == Part::edge ? static_cast<std::size_t>(row.turn - 1) : n] = row.property;
-    ++n;
+    if (row.part == kPart) found[n++] = row.property;
   }
   return found;
 }
 inline constexpr auto kAlignmentProperties = properties_of<Part::alignment>();
 inline constexpr auto kJoiningProperties = properties_of<Part::joining>();
 inline constexpr auto kRoundingProperties = properties_of<Part::rounding>();
-inline constexpr auto kEdgeRules = properties_of<Part::edge>();
+/// In the order in which those of a core are decided: first those that few answers depend on together with others.
+inline constexpr std::array kEdgeRules = {Property::nan,
+                                          Property::zero_sign,
+                                          Property::overflow,
+                                          Property::subnormal_inputs,
+                                          Property::subnormal_exponent,
+                                          Property::subnormal_outputs,
+                                          Property::underflow_sign,
+                                          Property::zero_exponent};
+static_assert(kEdgeRules.size() == count_of(Part::edge), "each edge rule has a turn");
 
 constexpr bool is_edge_rule(Property property) { return row_of(property).part == Part::edge; }
 

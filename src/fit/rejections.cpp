@@ -1,9 +1,8 @@
-#include "rejections.hpp"
-
 #include <algorithm>
 #include <set>
 
 #include "src/questions/random_numbers.hpp"
+#include "steps.hpp"
 
 namespace tcnum {
 namespace {

@@ -1,14 +1,12 @@
-#include "separate.hpp"
-
 #include <algorithm>
 #include <array>
 #include <initializer_list>
 
-#include "src/questions/block_scales.hpp"
 #include "src/questions/boundaries.hpp"
 #include "src/questions/numbers.hpp"
 #include "src/questions/packing.hpp"
 #include "src/questions/stream.hpp"
+#include "steps.hpp"
 #include "tcnum/emulator.hpp"
 
 namespace tcnum {
@@ -125,7 +123,7 @@ class BoundarySearch {
 std::optional<Problem> separate(const Space& space, const Choice& one, const Choice& other, std::uint64_t seed,
                                 std::size_t tiles, const std::function<void()>& go_on) {
   // Only distributions that reach the rules in which the two differ can separate them.
-  Distributions distributions = Distributions::none();
+  std::uint32_t distributions = 0;
   for (const PropertyRow& row : kPropertyTable) {
     if (Space::value(one, row.property) != Space::value(other, row.property)) distributions |= row.distributions;
   }
@@ -148,7 +146,7 @@ std::optional<Problem> separate(const Space& space, const Choice& one, const Cho
             difference(make_boundary_tiles(in, boundaries, seed, kShare * done, kShare * kBatch, kPackSide, kPackSide)))
       return found;
     for (const Distribution distribution : kAllRandom) {
-      if (!distributions.contains(distribution)) continue;
+      if ((distributions & distributions_of({distribution})) == 0) continue;
       if (auto found = difference(make_random_tiles(in, distribution, seed, done, kBatch, kPackSide, kPackSide)))
         return found;
     }

@@ -18,10 +18,6 @@ constexpr std::array<Combination, 6> kCombinations = {Combination::chain, Combin
                                                       Combination::adds,  Combination::adds_then_c,
                                                       Combination::pairs, Combination::tree_then_c};
 
-/// In which sums of blocks, not of single products, are summed as blocks are.
-constexpr std::array<Combination, 3> kFusedCombinations = {Combination::fused_pairs, Combination::fused_then_c,
-                                                           Combination::fused_tree_then_c};
-
 /// Published zero exponents lie a few powers of two around the smallest normal exponent of the result.
 struct FloorReach {
   int down, up;
@@ -45,8 +41,6 @@ constexpr WidthRange kCBits = {23, 32}, kSumBits = {24, 36}, kTotalBits = {26, 3
 
 constexpr std::array<Rounding, 5> kRoundings = {Rounding::toward_zero, Rounding::nearest_even, Rounding::nearest_away,
                                                 Rounding::up, Rounding::down};
-
-int smallest_bit(const Format& f) { return f.min_exponent() - f.fraction_bits; }
 
 /// Calls f with the list of a property's values.
 template <class Lists, class F>
@@ -208,7 +202,7 @@ std::optional<int> Space::widen() {
         if (scales())
           add_cut_groups();
         else
-          add_fused_sums();
+          add_group_trees();
         break;
       default:
         if (!scales() && instruction_->d == FormatId::fp32 && instruction_->c == FormatId::fp32) add_sums_apart();
@@ -221,17 +215,14 @@ std::optional<int> Space::widen() {
 void Space::add_cut_groups() {
   // Cuts that are at or below the last bit of all products are none.
   const Format &a = format(instruction_->a), &b = format(instruction_->b);
-  const int span = a.max_exponent() + b.max_exponent() + 1 - smallest_bit(a) - smallest_bit(b);
+  const int span = a.max_exponent() + b.max_exponent() + 1 - smallest_exponent(a) - smallest_exponent(b);
   for (int bits = kWidthsScaled.least; bits <= std::min(kWidthsScaled.most, span - 1); ++bits)
     list<Property::group_bits>().push_back(bits);
   if (count(Property::group_bits) > 1) add_scaled_groups(true);
 }
 
-void Space::add_fused_sums() {
+void Space::add_group_trees() {
   for (const auto& [blocks, order] : blocks_) {
-    if (blocks.front().size() > 1) {
-      for (Combination combination : kFusedCombinations) add_structure(make_structure(combination, blocks, order));
-    }
     for (int group = 4; group < static_cast<int>(blocks.size()); group *= 2) {
       add_structure(make_structure(Combination::group_trees, blocks, order, group));
     }

@@ -27,8 +27,8 @@ class Space {
 
   /// Adds structures with these blocks that are not there yet, one for each way to combine them.
   void add_blocks(const Blocks& blocks, ProductOrder order);
-  /// Adds rarer structures and values, for answers that nothing else explains, each time rarer ones: sums of blocks'
-  /// sums that cut, then sums apart from c. Returns the number of the first structure that is new, or none if there is
+  /// Adds rarer structures and values, for answers that nothing else explains, each time rarer ones: trees of
+  /// groups, then sums apart from c. Returns the number of the first structure that is new, or none if there is
   /// nothing more to add.
   std::optional<int> widen();
 
@@ -160,7 +160,7 @@ class Space {
   const Instruction* instruction_;
   ValueLists values_;
   void add_structure(Structure structure);
-  void add_fused_sums();
+  void add_group_trees();
   void add_sums_apart();
   void add_scaled_groups(bool cut);
   void add_cut_groups();

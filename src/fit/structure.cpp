@@ -78,14 +78,11 @@ void build_apart(TreeBuilder& build, const Blocks& blocks, Combination combinati
   }
 }
 
-/// The sum of two results: an add, or what sums a block.
-Term join(TreeBuilder& build, bool fused, Term x, Term y) { return fused ? build.sum({x, y}) : build.add(x, y); }
-
 /// Of neighbours, in a balanced tree; an odd one stays as it is until there is another.
-Term tree_of(TreeBuilder& build, bool fused, std::vector<Term> sums) {
+Term tree_of(TreeBuilder& build, std::vector<Term> sums) {
   while (sums.size() > 1) {
     std::vector<Term> next;
-    for (std::size_t i = 0; i + 1 < sums.size(); i += 2) next.push_back(join(build, fused, sums[i], sums[i + 1]));
+    for (std::size_t i = 0; i + 1 < sums.size(); i += 2) next.push_back(build.add(sums[i], sums[i + 1]));
     if (sums.size() % 2 != 0) next.push_back(sums.back());
     sums = std::move(next);
   }
@@ -93,12 +90,12 @@ Term tree_of(TreeBuilder& build, bool fused, std::vector<Term> sums) {
 }
 
 /// c, and one tree of so many neighbours after the other. What is left over at the end is a smaller one.
-void add_trees(TreeBuilder& build, bool fused, bool first_apart, const std::vector<Term>& sums, std::size_t size) {
+void add_trees(TreeBuilder& build, bool first_apart, const std::vector<Term>& sums, std::size_t size) {
   Term total = kC;
   for (std::size_t i = 0; i < sums.size(); i += size) {
     const auto first = sums.begin() + static_cast<std::ptrdiff_t>(i);
     const auto last = first + static_cast<std::ptrdiff_t>(std::min(size, sums.size() - i));
-    const Term sum = tree_of(build, fused, {first, last});
+    const Term sum = tree_of(build, {first, last});
     total = first_apart && i == 0 ? build.first_add(total, sum) : build.add(total, sum);
   }
 }
@@ -106,24 +103,21 @@ void add_trees(TreeBuilder& build, bool fused, bool first_apart, const std::vect
 void build_adds(TreeBuilder& build, const Structure& s) {
   std::vector<Term> sums;
   for (const auto& block : s.blocks) sums.push_back(build.sum(build.terms_of(block, s)));
-  const bool fused = s.fuses_sums();
   switch (s.combination) {
     case Combination::adds:
-      return add_trees(build, fused, false, sums, 1);
+      return add_trees(build, false, sums, 1);
     case Combination::pairs:
-    case Combination::fused_pairs:
-      return add_trees(build, fused, false, sums, 2);
+      return add_trees(build, false, sums, 2);
     case Combination::group_trees:
-      return add_trees(build, fused, true, sums, static_cast<std::size_t>(s.group));
-    case Combination::adds_then_c:
-    case Combination::fused_then_c: {
+      return add_trees(build, true, sums, static_cast<std::size_t>(s.group));
+    case Combination::adds_then_c: {
       Term total = sums[0];
-      for (std::size_t i = 1; i < sums.size(); ++i) total = join(build, fused, total, sums[i]);
+      for (std::size_t i = 1; i < sums.size(); ++i) total = build.add(total, sums[i]);
       build.add(kC, total);
       return;
     }
     default:
-      build.add(kC, tree_of(build, fused, sums));
+      build.add(kC, tree_of(build, sums));
   }
 }
 
@@ -169,7 +163,7 @@ Structure make_structure(Combination combination, Blocks blocks, ProductOrder or
 }
 
 std::string text_of(const Structure& s) {
-  static constexpr std::array<const char*, 13> kWords = {
+  static constexpr std::array<const char*, 10> kWords = {
       "c inside, blocks in a chain",
       "blocks in a chain, c added at the end",
       "block sums added to c one by one",
@@ -177,9 +171,6 @@ std::string text_of(const Structure& s) {
       "block sums added in pairs, pairs to c one by one",
       "block sums added in a tree, c at the end",
       "block sums added in trees of {}, trees to c one by one",
-      "block sums fused in pairs, pairs to c one by one",
-      "block sums fused one by one, c at the end",
-      "block sums fused in a tree, c at the end",
       "blocks summed apart, in a chain with c",
       "blocks' odd and even products summed apart, in a chain with c",
       "blocks' halves summed apart, in a chain with c"};
@@ -204,12 +195,22 @@ std::vector<OrderedProducts> product_orders(int k) {
     }
     orders.push_back({{Kind::interleaved, group}, std::move(halves)});
   }
-  if (k >= 4) {
+  if (k >= 4 && k % 2 == 0) {
     std::vector<int> side_by_side;
     for (int i = 0; i < k / 2; ++i) side_by_side.insert(side_by_side.end(), {i, i + k / 2});
     orders.push_back({{Kind::halves}, std::move(side_by_side)});
   }
   return orders;
+}
+
+Blocks in_pairs(const Blocks& blocks) {
+  Blocks pairs;
+  for (std::size_t i = 0; blocks.size() % 2 == 0 && i < blocks.size(); i += 2) {
+    std::vector<int>& pair = pairs.emplace_back(blocks[i]);
+    pair.insert(pair.end(), blocks[i + 1].begin(), blocks[i + 1].end());
+    std::ranges::sort(pair);
+  }
+  return pairs;
 }
 
 Blocks blocks_of(const std::vector<int>& k, int size) {

@@ -18,10 +18,7 @@ enum class Combination : std::uint8_t {
   pairs,         ///< sums are added in pairs, each pair to c one after the other: (c + (T0 + T1)) + (T2 + T3)
   tree_then_c,   ///< sums are added in a balanced tree of neighbours, c at the end
   // Rarer ones, which a space has once it is widened.
-  group_trees,        ///< sums are added in balanced trees of `group` neighbours, each tree to c one after the other
-  fused_pairs,        ///< as pairs, but what adds a pair is what sums a block: it aligns, cuts and rounds
-  fused_then_c,       ///< as adds_then_c, likewise
-  fused_tree_then_c,  ///< as tree_then_c, likewise
+  group_trees,   ///< sums are added in balanced trees of `group` neighbours, each tree to c one after the other
   apart,         ///< a block's products are aligned and added, then that sum with the result before, the first with c
   apart_parity,  ///< likewise, but every other product of a block first, and the two sums with each other
   apart_halves,  ///< likewise, a block's first half and its second
@@ -86,11 +83,6 @@ struct Structure {
   bool products_alone() const {
     return block_k() == 1 && combination != Combination::chain && combination != Combination::chain_then_c;
   }
-  /// Whether sums of blocks are terms of a sum that aligns and cuts them.
-  bool fuses_sums() const {
-    return combination == Combination::fused_pairs || combination == Combination::fused_then_c ||
-           combination == Combination::fused_tree_then_c;
-  }
   /// What sums of scaled groups are, of a structure that has them.
   Role group_role() const { return adds_apart() ? kGroupApart : kGroupInChain; }
   int block_k() const;  ///< size of the largest block
@@ -111,6 +103,8 @@ struct OrderedProducts {
 /// The orders in which hardware might take k products.
 std::vector<OrderedProducts> product_orders(int k);
 
+/// Neighbours in one block; none, if there is an odd number of them.
+Blocks in_pairs(const Blocks& blocks);
 /// Splits an order of all k into blocks of a size.
 Blocks blocks_of(const std::vector<int>& k, int size);
 

@@ -1,45 +1,38 @@
 #include "values.hpp"
 
-#include <array>
+#include <initializer_list>
 
 #include <fmt/format.h>
 
 namespace tcnum {
 namespace {
 
-/// The words of an enumeration, in the order of its enumerators.
-template <class Enum>
-constexpr std::array<std::string_view, 0> kWords = {};
-template <>
-constexpr std::array<std::string_view, 2> kWords<ProductExponent> = {"sum", "normalised"};
-template <>
-constexpr std::array<std::string_view, 2> kWords<ZeroTerms> = {"ignored", "natural"};
-template <>
-constexpr std::array<std::string_view, 4> kWords<InnerResult> = {"as the output", "fp32, toward_zero",
-                                                                 "fp32, nearest_even", "not as the output"};
-template <>
-constexpr std::array<std::string_view, 2> kWords<InfiniteProducts> = {"no", "yes"};
-template <>
-constexpr std::array<std::string_view, 2> kWords<GroupExponent> = {"the scales'", "the scales' and the products'"};
-template <>
-constexpr std::array<std::string_view, 2> kWords<Subnormals> = {"kept", "flushed"};
-template <>
-constexpr std::array<std::string_view, 3> kWords<NormalisedSubnormals> = {"minimum", "normalised",
-                                                                          "minimum, c's normalised"};
-template <>
-constexpr std::array<std::string_view, 3> kWords<ZeroSums> = {"positive", "ieee", "ieee, but positive with c"};
-template <>
-constexpr std::array<std::string_view, 2> kWords<UnderflowSign> = {"kept", "positive"};
-template <>
-constexpr std::array<std::string_view, 4> kWords<Overflow> = {"ieee", "infinity", "max_finite", "wrap"};
-
 struct Text {
   const Instruction& instruction;
 
+  /// Of an enumeration, in the order of its enumerators.
   template <class Enum>
-  std::string operator()(Enum value) const {
-    return std::string(kWords<Enum>.at(static_cast<std::size_t>(value)));
+  static std::string word(Enum value, std::initializer_list<std::string_view> words) {
+    return std::string(words.begin()[static_cast<std::size_t>(value)]);
   }
+  std::string operator()(ProductExponent value) const { return word(value, {"sum", "normalised"}); }
+  std::string operator()(ZeroTerms value) const { return word(value, {"ignored", "natural"}); }
+  std::string operator()(InnerResult value) const {
+    return word(value, {"as the output", "fp32, toward_zero", "fp32, nearest_even", "not as the output"});
+  }
+  std::string operator()(InfiniteProducts value) const { return word(value, {"no", "yes"}); }
+  std::string operator()(GroupExponent value) const {
+    return word(value, {"the scales'", "the scales' and the products'"});
+  }
+  std::string operator()(Subnormals value) const { return word(value, {"kept", "flushed"}); }
+  std::string operator()(NormalisedSubnormals value) const {
+    return word(value, {"minimum", "normalised", "minimum, c's normalised"});
+  }
+  std::string operator()(ZeroSums value) const {
+    return word(value, {"positive", "ieee", "ieee, but positive with c"});
+  }
+  std::string operator()(UnderflowSign value) const { return word(value, {"kept", "positive"}); }
+  std::string operator()(Overflow value) const { return word(value, {"ieee", "infinity", "max_finite", "wrap"}); }
   std::string operator()(FormatId value) const { return std::string(format(value).name); }
   std::string operator()(Rounding value) const { return std::string(name(value)); }
   std::string operator()(ProductOperation value) const {

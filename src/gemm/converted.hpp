@@ -16,47 +16,19 @@
 
 namespace tcnum {
 
-/// Rounds fp32 codes to those that are tf32's, whose last bits are zeros. A carry makes the next binade's code, or
-/// infinity's.
-class ToTf32 {
- public:
-  ToTf32(Rounding rounding, std::uint64_t nan)
-      : rounding_(rounding),
-        nan_(static_cast<std::uint32_t>(nan)),
-        cut_(format(FormatId::fp32).fraction_bits - format(FormatId::tf32).fraction_bits),
-        infinity_(static_cast<std::uint32_t>(infinity_code(format(FormatId::fp32), false))) {}
-
-  std::uint32_t operator()(std::uint32_t code) const {
-    if ((code & kMagnitude) > infinity_) return nan_;
-    const std::uint32_t below = (1u << cut_) - 1;
-    return (code + more(code, below)) & ~below;
-  }
-
- private:
-  static constexpr std::uint32_t kMagnitude = 0x7fffffff;
-
-  /// What brings a code to the one above where it is to be rounded there; `below`: the bits that are cut.
-  std::uint32_t more(std::uint32_t code, std::uint32_t below) const {
-    const bool negative = (code & ~kMagnitude) != 0;
-    switch (rounding_) {
-      case Rounding::nearest_even:
-        return below / 2 + (code >> cut_ & 1);
-      case Rounding::nearest_away:
-        return below / 2 + 1;
-      case Rounding::up:
-        return negative ? 0 : below;
-      case Rounding::down:
-        return negative ? below : 0;
-      default:
-        return 0;
-    }
-  }
-
-  Rounding rounding_;
-  std::uint32_t nan_;
-  int cut_;
-  std::uint32_t infinity_;
-};
+/// The fp32 code rounded to one that is tf32's, whose last bits are zeros; `nan` of a NaN. A carry makes the next
+/// binade's code, or infinity's.
+inline std::uint32_t to_tf32(std::uint32_t code, Rounding rounding, std::uint32_t nan) {
+  constexpr int kCut = format(FormatId::fp32).fraction_bits - format(FormatId::tf32).fraction_bits;
+  constexpr std::uint32_t kBelow = (1u << kCut) - 1, kSign = 1u << 31;
+  constexpr std::uint32_t kInfinity = 0x7f80'0000;  // of fp32
+  if ((code & ~kSign) > kInfinity) return nan;
+  std::uint32_t more = 0;  // what brings the code to the one above where it is to be rounded there
+  if (rounding == Rounding::nearest_even) more = kBelow / 2 + (code >> kCut & 1);
+  if (rounding == Rounding::nearest_away) more = kBelow / 2 + 1;
+  if (rounding == ((code & kSign) != 0 ? Rounding::down : Rounding::up)) more = kBelow;
+  return (code + more) & ~kBelow;
+}
 
 /// An operand as the instruction takes it: the user's codes, or a copy with other ones.
 class ConvertedOperand {
@@ -64,8 +36,9 @@ class ConvertedOperand {
   ConvertedOperand(const MatrixView& view, const std::optional<Rounding>& convert, std::uint64_t nan, unsigned threads)
       : codes_(codes_of(view)) {
     if (!convert) return;
-    const ToTf32 rounded(*convert, nan);
-    copy(view, FormatId::fp32, threads, [&](std::uint64_t code) { return rounded(static_cast<std::uint32_t>(code)); });
+    copy(view, FormatId::fp32, threads, [&](std::uint64_t code) {
+      return to_tf32(static_cast<std::uint32_t>(code), *convert, static_cast<std::uint32_t>(nan));
+    });
   }
   /// Each element times `factor`, rounded to fp32 or fp64, which it becomes.
   ConvertedOperand(const MatrixView& view, FormatId to, double factor, unsigned threads) : codes_(codes_of(view)) {

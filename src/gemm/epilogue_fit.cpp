@@ -7,12 +7,8 @@
 #include <random>
 #include <utility>
 
-#include "answered.hpp"
 #include "emu/parallel.hpp"
-#include "operands.hpp"
-#include "plan.hpp"
-#include "plan_space.hpp"
-#include "sample.hpp"
+#include "plan_search.hpp"
 #include "sums.hpp"
 
 namespace tcnum {
@@ -51,29 +47,9 @@ constexpr float kScaleOfA = 0.8371201f, kScaleOfB = 1.2345678f;
 
 /// About A · B: what is added to it is to be as large, so that the bits that a rounding takes are those that are left.
 std::vector<double> sums_about(const GemmOperands& of, unsigned threads) {
-  const std::size_t m = of.a.rows(), n = of.b.columns(), k = of.a.columns();
-  const auto numbers = [](const Matrix& x) {
-    const Format& f = format(x.format());
-    std::vector<double> all(x.rows() * x.columns());
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = number_of(f, x(i / x.columns(), i % x.columns()));
-    return all;
-  };
-  const std::vector<double> a = numbers(of.a), b = numbers(of.b);
-  std::vector<double> sums(m * n, 0);
-  // Products of narrower formats are exact, and then a fused multiply-add is what the two are, which take less long.
-  const bool are_exact = of.a.format() != FormatId::fp64;
-  in_parallel(m, threads, [&](std::size_t i) {
-    double* const row = &sums[i * n];
-    for (std::size_t p = 0; p < k; ++p) {
-      const double x = a[i * k + p];
-      const double* const y = &b[p * n];
-      if (are_exact) {
-        for (std::size_t j = 0; j < n; ++j) row[j] = row[j] + x * y[j];
-      } else {
-        for (std::size_t j = 0; j < n; ++j) row[j] = std::fma(x, y[j], row[j]);
-      }
-    }
-  });
+  const ProductShape shape = {of.a.rows(), of.b.columns(), of.a.columns()};
+  std::vector<double> sums(shape.m * shape.n);
+  multiply_doubles(shape, of.a.to_doubles(), of.b.to_doubles(), sums, threads);
   return sums;
 }
 

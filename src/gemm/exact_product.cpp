@@ -6,12 +6,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <limits>
 #include <span>
-
-#include "performer.hpp"
-#include "sums.hpp"
 
 namespace tcnum {
 namespace {
@@ -23,23 +19,6 @@ static_assert((std::uint64_t{kDepth} << (2 * kSliceBits)) <= std::uint64_t{1} <<
 /// keeps within a double's range.
 constexpr std::size_t kMostProducts = 25, kMostOfLine = 40;
 static_assert(kMostOfLine * kSliceBits < std::numeric_limits<double>::max_exponent);
-
-/// A chain of fp64 FMAs.
-Datapath fma_chain() {
-  constexpr int kLink = 8;
-  Datapath datapath;
-  Numerics& n = datapath.numerics;
-  n.a.format = n.b.format = n.c.format = n.result = FormatId::fp64;
-  n.units[0].result = {round_to(format(FormatId::fp64), Rounding::nearest_even)};
-  n.nan.code = nan_code(format(FormatId::fp64));
-  datapath.unit_names = {"fma"};
-  datapath.tree.k = kLink;
-  for (int k = 0; k < kLink; ++k) {
-    const Term before = k == 0 ? Term{Term::Kind::accumulator, 0} : Term{Term::Kind::node, k - 1};
-    datapath.tree.nodes.push_back({0, {before, {Term::Kind::product, k}}});
-  }
-  return datapath;
-}
 
 /// The exponents of a finite number's bits that are the leading and the last one.
 int leading_bit(double x) { return std::ilogb(x); }
@@ -124,8 +103,7 @@ SlicedLines read(SlicedLines into, const ScaledOperand& operand, std::size_t fir
 /// Adds to the sums of a block the products of one stretch of k.
 class Adder {
  public:
-  Adder(const MatrixProduct& doubles, const SlicedLines& a, const SlicedLines& b, ExactSums& sums)
-      : doubles_(doubles), a_(a), b_(b), sums_(sums) {}
+  Adder(const SlicedLines& a, const SlicedLines& b, ExactSums& sums) : a_(a), b_(b), sums_(sums) {}
 
   void by_slices() {
     const auto of_a = a_.sliced(a_.slices()), of_b = b_.sliced(b_.slices());
@@ -167,9 +145,7 @@ class Adder {
   }
   std::vector<double> multiply(const std::vector<double>& a, const std::vector<double>& b) const {
     std::vector<double> d(a_.lines * b_.lines);
-    doubles_.multiply({a_.lines, b_.lines, a_.depth}, codes_from(std::as_bytes(std::span(a)).data(), a_.depth),
-                      codes_from(std::as_bytes(std::span(b)).data(), b_.lines), {},
-                      codes_from(std::as_writable_bytes(std::span(d)).data(), b_.lines), 1);
+    multiply_doubles({a_.lines, b_.lines, a_.depth}, a, b, d, 1);
     return d;
   }
   /// Line after line.
@@ -180,7 +156,6 @@ class Adder {
     return found;
   }
 
-  const MatrixProduct& doubles_;
   const SlicedLines &a_, &b_;
   ExactSums& sums_;
 };
@@ -188,11 +163,7 @@ class Adder {
 }  // namespace
 
 ExactProduct::ExactProduct(const ScaledOperand& a, const ScaledOperand& b, ExactBy by)
-    : a_(a),
-      b_(b),
-      by_(by),
-      range_(sum_of_many(product(a.range(), b.range()))),
-      doubles_(fma_chain(), {FormatId::fp64, FormatId::fp64, FormatId::fp64, FormatId::fp64}) {}
+    : a_(a), b_(b), by_(by), range_(sum_of_many(product(a.range(), b.range()))) {}
 
 ExactSums ExactProduct::sums(const ExactBlock& block) const {
   const auto& [i, j, m, n] = block;
@@ -206,7 +177,7 @@ ExactSums ExactProduct::sums(const ExactBlock& block) const {
     const std::size_t depth = std::min(kDepth, a_.depth() - k);
     const SlicedLines rows = read({m, depth, depth, 1, {}, {}, {}}, a_, i, k, sums.row_not_finite);
     const SlicedLines columns = read({n, depth, 1, n, {}, {}, {}}, b_, j, k, sums.column_not_finite);
-    Adder adder(doubles_, rows, columns, sums);
+    Adder adder(rows, columns, sums);
     const std::size_t of_rows = rows.slices(), of_columns = columns.slices();
     const bool is_worth_it = by_ == ExactBy::whichever ? of_rows * of_columns <= kMostProducts : by_ == ExactBy::slices;
     if (is_worth_it && std::max(of_rows, of_columns) <= kMostOfLine)

@@ -10,20 +10,16 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <optional>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "caller.hpp"
 #include "converted.hpp"
-#include "divided.hpp"
 #include "element.hpp"
 #include "emu/cpu/matrix_product.hpp"
 #include "emu/gpu/product.hpp"
 #include "emu/machine_rounding.hpp"
 #include "emu/parallel.hpp"
-#include "epilogue.hpp"
 #include "performer.hpp"
 #include "plan.hpp"
 #include "reduction.hpp"
@@ -361,17 +357,6 @@ void compute_band(const Product& product, const Rectangle& of, Matrix& d) {
     default:
       return Band<float>(product, of).compute(d);
   }
-}
-
-/// Rows of a band: so many that packing B for each costs little, and that what is kept of one is small beside B. A GPU
-/// is given B anew for each, and so more rows, but not more products than a person may wait for.
-std::size_t band_rows(const ProductShape& shape, Processor processor) {
-  constexpr std::size_t kLeast = 128, kMost = 1024, kElements = std::size_t{1} << 22;
-  constexpr std::size_t kMostOnGpu = 16384, kElementsOnGpu = std::size_t{1} << 24;
-  constexpr double kProductsOnGpu = 0x1p38;
-  if (processor == Processor::cpu) return std::clamp(kElements / shape.n / kLeast * kLeast, kLeast, kMost);
-  const auto by_products = static_cast<std::size_t>(kProductsOnGpu / static_cast<double>(shape.k));
-  return std::clamp(std::min(kElementsOnGpu, by_products) / shape.n / kLeast * kLeast, kLeast, kMostOnGpu);
 }
 
 void check_addend(std::string_view name, const MatrixView& view, FormatId type) {

@@ -8,10 +8,8 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <optional>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "emu/parallel.hpp"
 #include "exact_product.hpp"
@@ -27,68 +25,56 @@ constexpr std::string_view kOfErrors = "error";
 constexpr std::size_t kBlockRows = 256, kBlockColumns = 256;
 constexpr std::size_t kLargestTerms = 4;
 
-/// What is added to the sums, as a number of its own.
+/// What is added to the sums: beta · C, and a bias of the rows or of the columns.
 class Addends {
  public:
-  explicit Addends(const GemmInputs& inputs)
-      : inputs_(inputs),
-        alpha_(dyadic_of(inputs.alpha)),
-        beta_number_(inputs.factor_of_c()),
-        beta_(dyadic_of(beta_number_)) {}
-
-  bool has_c() const { return beta_number_ != 0; }
-  bool has_bias() const { return inputs_.bias != nullptr; }
-  bool are_none() const { return inputs_.alpha == 1 && !has_c() && !has_bias(); }
+  explicit Addends(const GemmInputs& inputs) : alpha_(dyadic_of(inputs.alpha)), is_alpha_one_(inputs.alpha == 1) {
+    if (const double beta = inputs.factor_of_c(); beta != 0) addends_.push_back({beta, inputs.c});
+    if (inputs.bias != nullptr) addends_.push_back({1, inputs.bias});
+  }
+  bool are_none() const { return is_alpha_one_ && addends_.empty(); }
   const Dyadic& alpha() const { return alpha_; }
 
   FixedRange range(const FixedRange& sums) const {
     FixedRange all = product(sums, alpha_.range());
-    if (has_c()) all = both(all, product(fixed_range_of(format(inputs_.c->format())), beta_.range()));
-    if (has_bias()) all = both(all, fixed_range_of(format(inputs_.bias->format())));
+    for (const Addend& each : addends_)
+      all = both(all, product(fixed_range_of(format(each.matrix->format())), dyadic_of(each.factor).range()));
     return {all.lowest, all.highest + 2};
   }
-  /// beta · c, and the bias, as they are in IEEE 754 where one is not finite.
+  /// As it is in IEEE 754 where one is not finite.
   double special(std::size_t row, std::size_t column) const {
     double sum = 0;
-    if (has_c()) sum += beta_number_ * number(*inputs_.c, row, column);
-    if (has_bias()) sum += bias(row, column);
+    for (const Addend& each : addends_) sum += each.factor * each.number(row, column);
     return sum;
   }
   bool are_finite(std::size_t row, std::size_t column) const {
-    return (!has_c() || std::isfinite(number(*inputs_.c, row, column))) &&
-           (!has_bias() || std::isfinite(bias(row, column)));
+    return std::ranges::all_of(addends_, [&](const Addend& x) { return std::isfinite(x.number(row, column)); });
   }
   /// Of finite ones: adds them to `sum`, and returns their magnitudes.
   long double add_to(FixedPoint& sum, std::size_t row, std::size_t column) const {
     long double magnitudes = 0;
-    if (has_c()) {
-      const Dyadic c = dyadic_of(number(*inputs_.c, row, column));
-      sum.add(c.negative != beta_.negative, uint128{c.significand} * beta_.significand, c.exponent + beta_.exponent);
-      magnitudes +=
-          std::ldexp(static_cast<long double>(uint128{c.significand} * beta_.significand), c.exponent + beta_.exponent);
-    }
-    if (has_bias()) {
-      const double x = bias(row, column);
-      sum.add(dyadic_of(x));
-      magnitudes += std::fabs(x);
+    for (const Addend& each : addends_) {
+      const Dyadic x = dyadic_of(each.number(row, column)), factor = dyadic_of(each.factor);
+      const uint128 magnitude = uint128{x.significand} * factor.significand;
+      sum.add(x.negative != factor.negative, magnitude, x.exponent + factor.exponent);
+      magnitudes += std::ldexp(static_cast<long double>(magnitude), x.exponent + factor.exponent);
     }
     return magnitudes;
   }
 
  private:
-  /// Of a row or of a column.
-  double bias(std::size_t row, std::size_t column) const {
-    const MatrixView& matrix = *inputs_.bias;
-    return number(matrix, matrix.rows() > 1 ? row : 0, matrix.columns() > 1 ? column : 0);
-  }
-  static double number(const MatrixView& matrix, std::size_t row, std::size_t column) {
-    return number_of(format(matrix.format()), code_at(matrix, row, column));
-  }
-
-  const GemmInputs& inputs_;
+  struct Addend {
+    double factor;
+    const MatrixView* matrix;
+    /// A matrix with one row, or one column, has it for all.
+    double number(std::size_t row, std::size_t column) const {
+      return number_of(format(matrix->format()),
+                       code_at(*matrix, matrix->rows() > 1 ? row : 0, matrix->columns() > 1 ? column : 0));
+    }
+  };
   Dyadic alpha_;
-  double beta_number_;
-  Dyadic beta_;
+  bool is_alpha_one_;
+  std::vector<Addend> addends_;
 };
 
 /// What all blocks share. The reference is made of the exact operands, where there are some.
@@ -435,7 +421,8 @@ std::size_t block_of(const LineScales& scales, std::string_view name, std::size_
   const auto parts = [&](std::size_t block) { return (k + block - 1) / block; };
   const std::size_t block = asked == 0 ? std::bit_ceil(parts(scales.blocks())) : asked;
   if (parts(block) == scales.blocks()) return block;
-  throw InputError(fmt::format("{}: {} has {} parts of k, which is {}; expected 1{}", kOfErrors, name, scales.blocks(), k,
+  throw InputError(fmt::format("{}: {} has {} parts of k, which is {}; expected 1{}", kOfErrors, name, scales.blocks(),
+                               k,
                                asked == 0 ? ", or one for every so many products, a power of two"
                                           : fmt::format(", or {}, of {} products each", parts(asked), asked)));
 }

@@ -9,14 +9,9 @@
 #include <mutex>
 #include <utility>
 
-#include "answered.hpp"
 #include "emu/parallel.hpp"
 #include "io/memory.hpp"
-#include "operands.hpp"
-#include "plan_space.hpp"
-#include "sample.hpp"
-#include "src/fit/watch.hpp"
-#include "tail_fit.hpp"
+#include "plan_search.hpp"
 
 namespace tcnum {
 namespace {

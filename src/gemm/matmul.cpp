@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <optional>
 #include <tuple>
@@ -62,16 +61,15 @@ Performer choose_performer(const MatrixView& a, const MatrixView& b, const Matri
 void check_scale(std::string_view name, const std::optional<MatrixView>& given, const std::optional<ScaleRule>& rule,
                  std::size_t rows, std::size_t columns) {
   if (!rule) {
-    if (given)
-      throw InputError(fmt::format("matmul: {} is given; expected none, as the datapath has no scales", name));
+    if (given) throw InputError(fmt::format("matmul: {} is given; expected none, as the datapath has no scales", name));
     return;
   }
   const std::string right = fmt::format("{} × {} of {}, one for each block of {} along K", rows, columns,
                                         name_of(rule->format), rule->block_k);
   if (!given) throw InputError(fmt::format("matmul: {} is missing; expected {}", name, right));
   if (given->format() != rule->format || given->rows() != rows || given->columns() != columns) {
-    throw InputError(fmt::format("matmul: {} is {} × {} of {}; expected {}", name, given->rows(),
-                                 given->columns(), name_of(given->format()), right));
+    throw InputError(fmt::format("matmul: {} is {} × {} of {}; expected {}", name, given->rows(), given->columns(),
+                                 name_of(given->format()), right));
   }
 }
 
@@ -88,27 +86,6 @@ MatrixCodes<Byte> rows_from(const MatrixCodes<Byte>& codes, std::size_t first, F
   MatrixCodes<Byte> from = codes;
   from.codes += first * codes.row_stride * format(id).storage_bytes();
   return from;
-}
-
-/// Calls with bands of rows until all are done, or the caller stops; with all of them at once if there is none.
-/// Each band prepares all of B anew, so that bands grow until one takes a time that a person may wait.
-template <class Multiply>
-void for_bands(const ProductShape& shape, bool on_gpu, Caller* caller, const Multiply& multiply) {
-  if (caller == nullptr) return multiply(0, shape.m);
-  using Clock = std::chrono::steady_clock;
-  constexpr auto kLongEnough = std::chrono::milliseconds(100);
-  constexpr std::size_t kLeastRows = 8, kGrowth = 4;
-  const double first_products = on_gpu ? 0x1p38 : 0x1p26;
-  const double per_row = static_cast<double>(shape.n) * static_cast<double>(shape.k);
-  std::size_t rows = std::max(kLeastRows, static_cast<std::size_t>(first_products / per_row));
-  for (std::size_t first = 0; first < shape.m;) {
-    const std::size_t here = std::min(rows, shape.m - first);
-    const Clock::time_point started = Clock::now();
-    multiply(first, here);
-    first += here;
-    if (!caller->hears(first)) return;
-    if (Clock::now() - started < kLongEnough) rows *= kGrowth;
-  }
 }
 
 Matrix checked_product(const MatrixView& a, const MatrixView& b, const MatrixView* c, const MatmulOptions& options) {
@@ -151,7 +128,12 @@ Matrix checked_product(const MatrixView& a, const MatrixView& b, const MatrixVie
     finished = first + rows;
   };
   try {
-    for_bands(shape, on_gpu, options.progress ? &caller : nullptr, multiply);
+    // With all rows at once if nobody wants to hear of them.
+    const std::size_t most = options.progress ? band_rows(shape, options.processor) : shape.m;
+    while (finished < shape.m) {
+      multiply(finished, std::min(most, shape.m - finished));
+      if (!caller.hears(finished)) break;
+    }
   } catch (const Caller::Stops&) {  // within a band, of which D has something
   }
   clear_rows_from(finished, d);

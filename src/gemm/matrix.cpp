@@ -32,8 +32,7 @@ std::size_t size_in_bytes(std::size_t rows, std::size_t columns, std::size_t byt
 
 std::uint64_t rounded_code(const Format& f, double number) {
   if (std::isnan(number) && f.non_finite == NonFinite::none) {
-    throw InputError(
-        fmt::format("matrix: a number is NaN; expected a format that has one, which {} has not", f.name));
+    throw InputError(fmt::format("matrix: a number is NaN; expected a format that has one, which {} has not", f.name));
   }
   return code_of({.format = f.id, .nan = f.non_finite == NonFinite::none ? 0 : nan_code(f)}, number);
 }
@@ -42,8 +41,8 @@ template <class Number>
 Matrix rounded(std::span<const Number> numbers, std::size_t rows, std::size_t columns, std::string_view name) {
   Matrix matrix(format_named(name), rows, columns);
   if (numbers.size() != rows * columns) {
-    throw InputError(fmt::format("matrix: {} numbers; expected {}, as {} × {} has", numbers.size(),
-                                 rows * columns, rows, columns));
+    throw InputError(
+        fmt::format("matrix: {} numbers; expected {}, as {} × {} has", numbers.size(), rows * columns, rows, columns));
   }
   const Format& f = format(matrix.format());
   for (std::size_t i = 0; i < rows; ++i) {

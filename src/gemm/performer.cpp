@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
+#include "io/printable.hpp"
+#include "src/catalogue/names.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
@@ -18,37 +18,18 @@ ArchId named_arch(std::string_view text, std::string_view where) {
 }
 
 const Instruction& named_instruction(std::string_view text, std::optional<ArchId> id, std::string_view where) {
-  const Instruction* const found = find_instruction(text);
-  if (found == nullptr) {
-    throw InputError(
-        fmt::format("{}: instruction {} is unknown; expected one that `tcnum list` shows", where, text));
-  }
-  if (id && !found->archs.contains(*id)) {
-    throw InputError(fmt::format("{}: {} does not have {}; expected one that `tcnum list --arch {}` shows", where,
-                                 arch(*id).name, found->name(), arch(*id).name));
-  }
-  if (found->sparse()) {
-    throw InputError(
-        fmt::format("{}: instruction {} is sparse; expected one with a dense A", where, found->name()));
-  }
+  const std::string field = fmt::format("{}: instruction", where);
+  const Instruction* const found = id ? &instruction_named(field, text, *id) : find_instruction(text);
+  if (found == nullptr)
+    throw InputError(fmt::format("{}: {} is unknown; expected one that `tcnum list` shows", field, shown(text)));
+  if (found->sparse())
+    throw InputError(fmt::format("{}: {} is sparse; expected one with a dense A", field, found->name()));
   return *found;
 }
 
 Performer catalogued(ArchId id, const Instruction& in, std::string_view account, std::string_view where) {
-  std::string known;
-  for (CatalogueEntry& entry : catalogue(id, in)) {
-    if (account.empty() || entry.account == account)
-      return {std::move(entry.datapath), {in.a, in.b, in.c, in.d}, in.name()};
-    known += (known.empty() ? "" : ", ") + entry.account;
-  }
-  if (known.empty()) {
-    throw InputError(
-        fmt::format("{}: the catalogue has no datapath of {} on {}; expected one that `tcnum "
-                    "list --arch {}` shows with one, or a datapath of your own",
-                    where, in.name(), arch(id).name, arch(id).name));
-  }
-  throw InputError(
-      fmt::format("{}: account {} of {} is unknown; expected one of: {}", where, account, in.name(), known));
+  CatalogueEntry entry = account_named(where, fmt::format("{}: account", where), id, in, account);
+  return {std::move(entry.datapath), {in.a, in.b, in.c, in.d}, in.name()};
 }
 
 Performer named_performer(ArchId id, std::string_view instruction, std::string_view account, std::string_view where) {
@@ -115,6 +96,14 @@ void check_operand(std::string_view matrix, FormatId given, FormatId right, cons
   if (can_be(given, right)) return;
   throw InputError(fmt::format("{}: {} is of {}; expected {}, as {} has it", where, matrix, name_of(given),
                                name_of(right), performer.name));
+}
+
+void multiply_doubles(const ProductShape& shape, std::span<const double> a, std::span<const double> b,
+                      std::span<double> d, unsigned threads) {
+  static const Performer kFmas = named_performer(ArchId::sm_90, "mma.m8n8k4.f64.f64.f64.f64", {}, "doubles");
+  kFmas.product.multiply(shape, codes_from(std::as_bytes(a).data(), shape.k),
+                         codes_from(std::as_bytes(b).data(), shape.n), {},
+                         codes_from(std::as_writable_bytes(d).data(), shape.n), threads);
 }
 
 }  // namespace tcnum

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,6 +51,10 @@ std::string_view fma_of(FormatId operand);
 /// A datapath of the user's own, of that instruction if one is named.
 Performer own_performer(const Datapath& datapath, std::string_view arch, std::string_view instruction,
                         std::string_view where);
+
+/// D = A · B of doubles, all row-major: chains of FMAs over ascending k, from +0 on.
+void multiply_doubles(const ProductShape& shape, std::span<const double> a, std::span<const double> b,
+                      std::span<double> d, unsigned threads);
 
 /// The codes of a matrix, as evaluators walk them.
 inline MatrixCodes<const std::byte> codes_of(const MatrixView& x) {

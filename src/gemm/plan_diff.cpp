@@ -9,67 +9,49 @@
 #include <string>
 #include <utility>
 
-#include "answered.hpp"
 #include "emu/rank.hpp"
-#include "operands.hpp"
-#include "plan.hpp"
+#include "plan_search.hpp"
+#include "src/fit/description_diff.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum {
 namespace {
 
 using nlohmann::ordered_json;
+using namespace std::string_literals;
 
 /// Members of a plan that say together whose datapath it is.
-constexpr std::array<const char*, 4> kDatapath = {"instruction", "arch", "account", "datapath"};
-constexpr const char* kDatapathField = "instruction";
+constexpr std::array<const char*, 4> kDatapath = {"/instruction", "/arch", "/account", "/datapath"};
+constexpr const char* kDatapathField = "/instruction";
 
-/// One field, by its place in the JSON; of whose datapath it is, all of them.
-ordered_json field_of(const ordered_json& plan, const std::string& field) {
-  if (field != kDatapathField) return plan.contains(field) ? plan.at(field) : ordered_json();
-  ordered_json all = ordered_json::object();
-  for (const char* key : kDatapath) {
-    if (plan.contains(key)) all[key] = plan.at(key);
-  }
-  return all;
-}
-std::string text_of(const ordered_json& plan, const std::string& field) {
-  if (field == kDatapathField) {
-    if (plan.contains("datapath")) return "a datapath of its own";
-    const std::string account =
-        plan.contains("account") ? fmt::format(" ({})", plan.at("account").get<std::string>()) : "";
-    return fmt::format("{} {}{}", plan.at("arch").get<std::string>(), plan.at("instruction").get<std::string>(),
-                       account);
-  }
-  const ordered_json value = field_of(plan, field);
-  return value.is_string() ? value.get<std::string>() : value.is_null() ? "none" : value.dump();
+bool is_of_datapath(const std::string& path) {
+  return std::ranges::any_of(kDatapath, [&](const char* key) { return path == key || path.starts_with(key + "/"s); });
 }
 
+/// Paths of the fields in which plans differ; of whose datapath it is, one.
 std::vector<std::string> fields_of(const ordered_json& one, const ordered_json& other) {
-  std::vector<std::string> fields;
-  for (const ordered_json* plan : {&one, &other}) {
-    for (const auto& [key, value] : plan->items()) {
-      const bool of_datapath = std::ranges::find(kDatapath, key) != kDatapath.end();
-      const std::string field = of_datapath ? kDatapathField : key;
-      if (key == "schema" || key == "name" || std::ranges::find(fields, field) != fields.end()) continue;
-      if (field_of(one, field) != field_of(other, field)) fields.push_back(field);
-    }
-  }
+  std::vector<std::string> fields = differing_members({one, other});
+  std::erase_if(fields, [](const std::string& path) { return path == "/name"; });
+  const auto first = std::ranges::find_if(fields, is_of_datapath);
+  if (first == fields.end()) return fields;
+  *first = kDatapathField;
+  fields.erase(std::remove_if(first + 1, fields.end(), is_of_datapath), fields.end());
   return fields;
+}
+
+std::string text_of(const ordered_json& plan, const std::string& field) {
+  if (field != kDatapathField) return member_text(plan, field);
+  if (plan.contains("datapath")) return "a datapath of its own";
+  const std::string account = plan.contains("account") ? fmt::format(" ({})", member_text(plan, "/account")) : "";
+  return fmt::format("{} {}{}", member_text(plan, "/arch"), member_text(plan, "/instruction"), account);
 }
 
 /// The first plan, with that field as the second has it.
 GemmPlan with_field(ordered_json one, const ordered_json& other, const std::string& field) {
-  const auto take = [&](const std::string& key) {
-    if (other.contains(key))
-      one[key] = other.at(key);
-    else
-      one.erase(key);
-  };
   if (field != kDatapathField) {
-    take(field);
+    take_member(one, other, field);
   } else {
-    for (const char* key : kDatapath) take(key);
+    for (const char* key : kDatapath) take_member(one, other, key);
   }
   return plan_from_json(one, "plan");
 }
@@ -117,7 +99,8 @@ class Search {
       found_.smallest_k = smallest_->k;
     }
     for (const std::string& field : fields) {
-      found_.fields.push_back({field, text_of(mine, field), text_of(theirs, field), decides(mine, theirs, field)});
+      found_.fields.push_back(
+          {shown_path(field), text_of(mine, field), text_of(theirs, field), decides(mine, theirs, field)});
     }
     return std::move(found_);
   }

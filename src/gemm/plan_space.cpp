@@ -1,4 +1,4 @@
-#include "plan_space.hpp"
+#include "plan_search.hpp"
 
 #include <fmt/format.h>
 
@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "emu/fma_chain.hpp"
+#include "src/fit/description_diff.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/instruction.hpp"
 
@@ -436,39 +437,16 @@ std::vector<Candidate> plan_space(const GemmSubject& subject) {
 }
 
 std::vector<OpenProperty> differences(const std::vector<const GemmPlan*>& plans) {
-  // What only some plans have, such as the parts of k, is one thing; of what all have, each field is.
   std::vector<nlohmann::ordered_json> all;
   for (const GemmPlan* plan : plans) all.push_back(plan_to_json(*plan));
   std::vector<OpenProperty> open;
-  const auto compare = [&](const auto& self, const std::string& path,
-                           const std::vector<const nlohmann::ordered_json*>& values) -> void {
-    const auto is_object = [](const auto* value) { return value != nullptr && value->is_object(); };
-    if (std::ranges::all_of(values, is_object)) {
-      std::vector<std::string> keys;
-      for (const auto* value : values) {
-        for (const auto& [key, member] : value->items()) {
-          if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
-        }
-      }
-      for (const std::string& key : keys) {
-        std::vector<const nlohmann::ordered_json*> members;
-        for (const auto* value : values) members.push_back(value->contains(key) ? &value->at(key) : nullptr);
-        self(self, path.empty() ? key : path + "." + key, members);
-      }
-      return;
-    }
-    OpenProperty property{path, {}};
-    for (const auto* value : values) {
-      const std::string text = value == nullptr     ? "none"
-                               : value->is_string() ? value->get<std::string>()
-                                                    : value->dump();
+  for (const std::string& path : differing_members(all)) {
+    OpenProperty& property = open.emplace_back(OpenProperty{shown_path(path), {}});
+    for (const nlohmann::ordered_json& plan : all) {
+      const std::string text = member_text(plan, path);
       if (std::ranges::find(property.values, text) == property.values.end()) property.values.push_back(text);
     }
-    if (property.values.size() > 1) open.push_back(std::move(property));
-  };
-  std::vector<const nlohmann::ordered_json*> roots;
-  for (const auto& json : all) roots.push_back(&json);
-  compare(compare, "", roots);
+  }
   return open;
 }
 

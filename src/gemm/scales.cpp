@@ -96,8 +96,8 @@ Scales::Scales(const GemmPlan& plan, FormatId sums, std::size_t m, std::size_t n
   b_ = take(inputs.b_scales, ScalesOf::b, n);
   blocks_ = *blocks;
   if (blocks_ > 1 && are_in_alpha()) {
-    throw InputError(fmt::format(
-        "{}: scales for {} parts of k, and a plan that has them in alpha; expected 1 part", where, blocks_));
+    throw InputError(fmt::format("{}: scales for {} parts of k, and a plan that has them in alpha; expected 1 part",
+                                 where, blocks_));
   }
   const bool is_plain = plan.k_order == KOrder::ascending && plan.slices == 1 && !plan.split_k &&
                         plan.residue == Residue::last && plan.promote_rounding == Rounding::nearest_even;

@@ -1,10 +1,9 @@
-#include "tail_fit.hpp"
+#include "plan_search.hpp"
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include "divided.hpp"
 #include "emu/parallel.hpp"
 
 namespace tcnum {

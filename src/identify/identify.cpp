@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <mutex>
 #include <utility>
 
 #include "emu/parallel.hpp"
 #include "producers.hpp"
-#include "separation.hpp"
 #include "src/catalogue/classes.hpp"
 #include "tcnum/error.hpp"
 

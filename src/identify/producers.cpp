@@ -2,21 +2,16 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "src/catalogue/operand_formats.hpp"
+#include "src/gemm/plan_search.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/matrix.hpp"
 #include "tcnum/program_oracle.hpp"
 
 namespace tcnum {
 namespace {
-
-/// fp32 codes stand for tf32, of which an instruction reads what it reads.
-bool reads(FormatId instruction, FormatId given) {
-  return instruction == given || (instruction == FormatId::tf32 && given == FormatId::fp32);
-}
 
 /// A number of one format rounded to another, to nearest even.
 std::uint64_t rounded(const Format& from, const Format& to, std::uint64_t code) {
@@ -102,8 +97,8 @@ class Collection {
 
  private:
   bool takes_answers(const Instruction& in) {
-    return (options_.sparse || !in.sparse()) && scales_of(in) == scales_ && reads(in.a, answered_.a_format) &&
-           reads(in.b, answered_.b_format) &&
+    return (options_.sparse || !in.sparse()) && scales_of(in) == scales_ && can_be(answered_.a_format, in.a) &&
+           can_be(answered_.b_format, in.b) &&
            (in.d == answered_.d_format || can_be_rounded(in.d, answered_.d_format)) && has_c(in.c);
   }
   /// Whether the format has every c of the answers, which few formats are asked of.
@@ -156,12 +151,7 @@ class Collection {
 
 }  // namespace
 
-bool same_result(FormatId id, std::uint64_t one, std::uint64_t other) {
-  if (one == other) return true;
-  const Format& f = format(id);
-  return f.floating && decode(f, one).number_class == NumberClass::nan &&
-         decode(f, other).number_class == NumberClass::nan;
-}
+bool same_result(FormatId id, std::uint64_t one, std::uint64_t other) { return is_same_result(format(id), one, other); }
 
 std::optional<Codes> same_numbers(const Codes& codes, FormatId from, FormatId to) {
   if (from == to) return codes;

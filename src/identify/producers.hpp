@@ -27,4 +27,9 @@ std::vector<Producer> producers_of(const Tiles& answered, const IdentifyOptions&
 /// The codes of the same numbers in another format; nothing if it lacks one of them.
 std::optional<Codes> same_numbers(const Codes& codes, FormatId from, FormatId to);
 
+/// Of crafted and random operands, few that leave as many groups of producers as all of them do: at each step the one
+/// that makes most groups, and of these the one with the fewest terms.
+Separation separate(const Tiles& answered, const std::vector<const Producer*>& producers,
+                    const IdentifyOptions& options);
+
 }  // namespace tcnum

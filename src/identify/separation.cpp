@@ -1,4 +1,4 @@
-#include "separation.hpp"
+#include "producers.hpp"
 
 #include <algorithm>
 #include <map>

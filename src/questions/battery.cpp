@@ -8,10 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "integer_battery.hpp"
 #include "numbers.hpp"
 #include "packing.hpp"
-#include "scale_battery.hpp"
 
 namespace tcnum {
 namespace {
@@ -67,15 +65,6 @@ class FloatBattery {
     }
     ties_of_small_products(1);
     if (in_.products() >= 8) ties_of_small_products(in_.products() / 4);
-    return std::move(problems_);
-  }
-
-  std::vector<CraftedProblem> build_of_sums(const std::vector<std::vector<int>>& blocks) {
-    // Whichever way sums come together: in a chain, in pairs, in a tree of neighbours.
-    for (std::size_t y = 1; y < blocks.size(); ++y) {
-      sums_of(blocks[0], blocks[y]);
-      if (y > 1) sums_of(blocks[y - 1], blocks[y]);
-    }
     return std::move(problems_);
   }
 
@@ -255,28 +244,6 @@ class FloatBattery {
     const auto i = static_cast<std::size_t>(k);
     p.a[i] |= static_cast<std::uint64_t>(eighths[0] - 8) << (a_.fraction_bits - 3 + a_.padding_bits);
     p.b[i] |= static_cast<std::uint64_t>(eighths[1] - 8) << (b_.fraction_bits - 3 + b_.padding_bits);
-  }
-
-  /// A power of two as one block's sum, and as the other's something far below its last bit, alone and beside half of
-  /// that bit: an add that cuts nothing rounds by it.
-  void sums_of(const std::vector<int>& one, const std::vector<int>& other) {
-    purpose_ = ProblemPurpose::rounding;
-    const int half = d_.fraction_bits + 1;
-    const int lowest = std::max(make_.lowest(), d_.min_exponent());
-    const int top = std::clamp(lowest + 2 * half, lowest, big_);
-    for (int below = 2 * half - 1; below > half + 1; below -= 6) {
-      for (int signs = 0; signs < 8; ++signs) {
-        const bool tie = other.size() > 1 && (signs & 4) == 0;
-        if (!can(top - below) || !can(top - half)) continue;
-        const bool first = (signs & 1) != 0, second = (signs & 2) != 0;
-        Problem p = of({{one[0], first, top}, {other[0], second, top - below}});
-        // A sum of both has as many bits as a result holds, if they are of one sign.
-        if (tie) make_.put(p, other[1], second, top - half);
-        ask(fmt::format("sums: {}2^{} in slot {}, {}{}2^{} in slot {}", minus(first), top, one[0], minus(second),
-                        tie ? fmt::format("2^{} and ", top - half) : "", top - below, other[0]),
-            p);
-      }
-    }
   }
 
   void output_rounding() {
@@ -618,12 +585,6 @@ std::vector<CraftedProblem> battery(const Instruction& instruction) {
 std::vector<CraftedProblem> rare_battery(const Instruction& instruction) {
   if (!format(instruction.d).floating || instruction.products() < 2) return {};
   return FloatBattery(instruction).build_rare();
-}
-
-std::vector<CraftedProblem> battery_of_sums(const Instruction& instruction,
-                                            const std::vector<std::vector<int>>& blocks) {
-  if (!format(instruction.d).floating) return {};
-  return FloatBattery(instruction).build_of_sums(blocks);
 }
 
 }  // namespace tcnum

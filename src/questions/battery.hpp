@@ -33,9 +33,8 @@ std::vector<CraftedProblem> battery(const Instruction& instruction);
 /// More of them, for datapaths that are rare: how a block's sum that is summed apart comes together with c.
 std::vector<CraftedProblem> rare_battery(const Instruction& instruction);
 
-/// More for a datapath that sums these blocks of products apart and then adds the sums: whether anything of a sum is
-/// cut where it meets another. Blocks hold the k of their products.
-std::vector<CraftedProblem> battery_of_sums(const Instruction& instruction,
-                                            const std::vector<std::vector<int>>& blocks);
+// Of them, those of instructions that sum products of integers, and those with block scales other than 1.
+std::vector<CraftedProblem> integer_battery(const Instruction& instruction);
+std::vector<CraftedProblem> scale_battery(const Instruction& instruction);
 
 }  // namespace tcnum

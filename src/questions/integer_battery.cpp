@@ -1,12 +1,12 @@
-#include "integer_battery.hpp"
-
+// The battery of instructions that sum products of integers.
 #include <algorithm>
 #include <cstdlib>
 #include <set>
 
 #include <fmt/format.h>
 
-#include "factors.hpp"
+#include "battery.hpp"
+#include "numbers.hpp"
 #include "packing.hpp"
 
 namespace tcnum {

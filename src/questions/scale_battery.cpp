@@ -1,12 +1,11 @@
-#include "scale_battery.hpp"
-
+// Crafted problems with block scales, beside those that have scales of 1.
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "block_scales.hpp"
+#include "battery.hpp"
 #include "numbers.hpp"
 #include "packing.hpp"
 

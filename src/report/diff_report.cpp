@@ -9,7 +9,7 @@
 #include "io/printable.hpp"
 #include "layout.hpp"
 #include "problem_text.hpp"
-#include "src/fit/dot_of.hpp"
+#include "src/fit/chain.hpp"
 
 namespace tcnum {
 namespace {
@@ -114,7 +114,7 @@ std::string plan_diff_text(const PlanDiff& diff, const std::string& one, const s
       tried_text("K", "elements", diff.lengths, [](const PlansAtLength& at) { return std::to_string(at.k); }));
   // What becomes of alpha, C and a bias does not show in products that have none.
   const bool needs_terms = std::ranges::any_of(
-      diff.fields, [](const FieldDiff& each) { return each.field == "epilogue" || each.field == "scales"; });
+      diff.fields, [](const FieldDiff& each) { return each.field.starts_with("epilogue") || each.field == "scales"; });
   text += diff.smallest_k
               ? fmt::format("The smallest K for which a product was found that differs: {}\n\n", *diff.smallest_k)
               : fmt::format("No product {}was found that differs. The plans do not say the same:\n\n",

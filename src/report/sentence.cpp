@@ -222,12 +222,6 @@ class Sentence {
       case Combination::group_trees:
         return fmt::format("the {} are added in balanced trees of {} neighbours, and each tree to c in that order",
                            what, structure_.group);
-      case Combination::fused_pairs:
-        return fmt::format("the {} are summed in pairs likewise, and each pair is added to c in that order", what);
-      case Combination::fused_then_c:
-        return fmt::format("the {} are summed likewise one after the other, and c is added", what);
-      case Combination::fused_tree_then_c:
-        return fmt::format("the {} are summed likewise in a balanced tree of neighbours, and c is added", what);
       default:
         return fmt::format("the {} are added in a balanced tree of neighbours, then to c", what);
     }

@@ -147,7 +147,7 @@ TEST(Matmul, ChoosesAnInstructionByTheFormats) {
 /// Rows that are asked for in bands are those that are asked for at once, with C, scales and columns for rows.
 TEST(Matmul, TellsHowFarItIsAndStops) {
   std::mt19937_64 random(7);
-  constexpr std::size_t kM = 100, kN = 96, kK = 20'000;  // of which a band has 34 rows at first
+  constexpr std::size_t kM = 2'100, kN = 96, kK = 1'000;  // of which a band has 1,024 rows
   const Datapath datapath = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/hopper-fp16.json");
   const auto below_two = [&](FormatId id, std::size_t rows, std::size_t columns) {  // NaNs would take panels far longer
     return random_matrix(id, rows, columns, random, ~(std::uint64_t{1} << (format(id).storage_bits - 2)));
@@ -281,16 +281,14 @@ TEST(Matmul, WrongInputIsNamed) {
 
   EXPECT_TRUE(multiply(a, b, {}).starts_with("matmul: arch is missing; expected one of sm_70")) << multiply(a, b, {});
   EXPECT_TRUE(multiply(a, b, {.arch = "sm_91"}).starts_with("matmul: arch sm_91 is unknown; expected one of"));
-  EXPECT_EQ(multiply(a, b, {.arch = "sm_90", .instruction = "mma"}),
-            "matmul: instruction mma is unknown; expected one that `tcnum list` shows");
-  EXPECT_EQ(multiply(a, b, {.arch = "sm_80", .instruction = "wgmma.m64n8k16.f32.f16.f16"}),
-            "matmul: sm_80 does not have wgmma.m64n8k16.f32.f16.f16; expected one that `tcnum list --arch sm_80` "
-            "shows");
+  EXPECT_TRUE(multiply(a, b, {.arch = "sm_90", .instruction = "mma"})
+                  .starts_with("matmul: instruction: mma is unknown; expected one that `tcnum list --arch sm_90` "));
+  EXPECT_TRUE(multiply(a, b, {.arch = "sm_80", .instruction = "wgmma.m64n8k16.f32.f16.f16"})
+                  .starts_with("matmul: instruction: sm_80 does not have wgmma.m64n8k16.f32.f16.f16; expected one "));
   EXPECT_EQ(multiply(a, b, {.arch = "sm_90", .instruction = "mma.sp.m16n8k32.f32.f16.f16.f32"}),
-            "matmul: instruction mma.sp.m16n8k32.f32.f16.f16.f32 is sparse; expected one with a dense A");
+            "matmul: instruction: mma.sp.m16n8k32.f32.f16.f16.f32 is sparse; expected one with a dense A");
   EXPECT_TRUE(multiply(a, b, {.arch = "sm_90", .instruction = good.instruction, .account = "nobody"})
-                  .starts_with("matmul: account nobody of mma.m16n8k16.f32.f16.f16.f32 is unknown; expected one of: "
-                               "fitted"));
+                  .starts_with("matmul: account: nobody is unknown; expected one of: fitted"));
   EXPECT_EQ(
       multiply(Matrix(FormatId::fp64, 1, 1), Matrix(FormatId::fp16, 1, 1), {.arch = "sm_90"}),
       "sm_90: no instruction takes fp64 and fp16; expected formats that `tcnum list --arch sm_90` shows together");

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "seed_of_run.hpp"
-#include "src/fit/separate.hpp"
+#include "src/fit/steps.hpp"
 
 namespace tcnum::blind_test {
 namespace {

@@ -1,6 +1,6 @@
 // Classes of a space are neither too large nor too small: of neighbours, which differ in one property, those of one
-// class give the same results, and those of two some input tells apart. (tests/fit/equivalence_test.cpp has the first for
-// any choices, and takes minutes.)
+// class give the same results, and those of two some input tells apart. (tests/fit/equivalence_test.cpp has the first
+// for any choices, and takes minutes.)
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "draw.hpp"
-#include "src/fit/separate.hpp"
+#include "src/fit/steps.hpp"
 #include "src/questions/battery.hpp"
 #include "src/questions/packing.hpp"
 #include "tcnum/emulator.hpp"

@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "draw.hpp"
-#include "src/fit/cores.hpp"
-#include "src/fit/edge_rules.hpp"
-#include "src/fit/nearest.hpp"
+#include "src/fit/steps.hpp"
 #include "src/questions/stream.hpp"
 #include "tcnum/emulator.hpp"
 

@@ -4,8 +4,8 @@
 #include <rapidcheck.h>
 
 #include "draw.hpp"
-#include "src/fit/separate.hpp"
 #include "src/fit/space.hpp"
+#include "src/fit/steps.hpp"
 #include "tcnum/instruction.hpp"
 
 namespace tcnum::equivalence_test {

@@ -10,10 +10,10 @@
 
 #include "draw.hpp"
 #include "src/fit/fit.hpp"
-#include "src/fit/separate.hpp"
+#include "src/fit/steps.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 #include "src/questions/battery.hpp"
-#include "src/questions/factors.hpp"
+#include "src/questions/numbers.hpp"
 #include "src/questions/stream.hpp"
 #include "tcnum/emulator.hpp"
 
@@ -157,36 +157,6 @@ TEST(IntegerFit, TheSpaceHasTheSizeThatItsDescriptionGives) {
   EXPECT_EQ(structures("mma.m16n8k256.s32.b1.b1.s32.xor.popc"), 160u);
   EXPECT_EQ(Space(*find_instruction("mma.m16n8k64.s32.s4.s4.s32")).size(), 95 * 2 * 2 + 2);
   EXPECT_EQ(Space(*find_instruction("mma.m16n8k256.s32.b1.b1.s32.xor.popc")).size(), (159 * 2 * 2 + 2) * 2);
-}
-
-/// An order that the space does not have is found by what is clamped.
-TEST(IntegerFit, ABlockOrderOfItsOwnIsFound) {
-  const Instruction& instruction = *find_instruction("mma.m16n8k32.s32.s4.u4.s32.satfinite");
-  std::vector<int> order(static_cast<std::size_t>(instruction.products()));
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i * 13 % order.size());
-  for (const std::size_t size : {1u, 4u, 16u}) {
-    std::vector<std::vector<int>> blocks;
-    for (std::size_t first = 0; first < order.size(); first += size) {
-      blocks.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(first),
-                          order.begin() + static_cast<std::ptrdiff_t>(first + size));
-      std::ranges::sort(blocks.back());
-    }
-    Space space(instruction);
-    space.add_blocks(blocks, {ProductOrder::Kind::found});
-    Choice hidden{};
-    for (int s = 0; s < space.count(Property::structure); ++s) {
-      const Structure& structure = space.structures()[static_cast<std::size_t>(s)];
-      if (structure.blocks == blocks && !structure.adds_apart()) Space::set(hidden, Property::structure, s);
-    }
-    Space::set(hidden, Property::overflow, 1);
-    ASSERT_EQ(space.overflow(hidden), Overflow::max_finite);
-    DatapathOracle oracle(space.datapath(hidden), instruction, "hidden", 1);
-    Fit fit(instruction, &oracle, quick_options());
-    const FitResult result = fit.run();
-    EXPECT_EQ(result.verdict, Verdict::identified);
-    EXPECT_EQ(result.datapath, space.datapath(hidden));
-    EXPECT_EQ(fit.space().structure(result.choice).order.kind, ProductOrder::Kind::found);
-  }
 }
 
 TEST(IntegerFit, DatapathsOutsideTheSpaceAreUnexplained) {

@@ -16,7 +16,7 @@
 #include "refusal.hpp"
 #include "seed_of_run.hpp"
 #include "src/files/json_fields.hpp"
-#include "src/gemm/operands.hpp"
+#include "src/gemm/plan_search.hpp"
 #include "src/questions/stream.hpp"
 #include "tcnum/cublaslt.hpp"
 #include "tcnum/epilogue_fit.hpp"

@@ -9,8 +9,7 @@
 #include "labels.hpp"
 #include "refusal.hpp"
 #include "seed_of_run.hpp"
-#include "src/gemm/operands.hpp"
-#include "src/gemm/plan_space.hpp"
+#include "src/gemm/plan_search.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/gemm_fit.hpp"
 

@@ -13,7 +13,7 @@
 #include "recorded_products.hpp"
 #include "seed_of_run.hpp"
 #include "src/files/json_fields.hpp"
-#include "src/gemm/operands.hpp"
+#include "src/gemm/plan_search.hpp"
 #include "src/questions/stream.hpp"
 #include "tcnum/gemm_fit.hpp"
 

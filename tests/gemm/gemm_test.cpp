@@ -297,12 +297,12 @@ TEST(GemmPlan, SaysWhatIsWrong) {
   EXPECT_EQ(refusal(R"({"slices": 2})"),
             "p.json: k_tile: is missing; expected the k of a tile, of which each slice takes its share");
   EXPECT_TRUE(refusal(R"({"promote": 4})").starts_with("p.json.promote: is unknown; expected one of schema, name"));
-  EXPECT_TRUE(refusal(R"({"instruction": "mma"})").starts_with("p.json: instruction mma is unknown"));
+  EXPECT_TRUE(refusal(R"({"instruction": "mma"})").starts_with("p.json: instruction: mma is unknown"));
   EXPECT_TRUE(refusal(R"({"arch": "gfx942", "instruction": "fma.rn.f32"})")
-                  .starts_with("p.json: instruction fma.rn.f32 is unknown"));
+                  .starts_with("p.json: instruction: fma.rn.f32 is unknown"));
   EXPECT_EQ(refusal(R"({"instruction": "fma.rn.f32", "account": "fitted"})"),
             "p.json: account: expected none, as fma.rn.f32 has one datapath");
-  EXPECT_TRUE(refusal(R"({"arch": "sm_70"})").starts_with("p.json: sm_70 does not have wgmma"));
+  EXPECT_TRUE(refusal(R"({"arch": "sm_70"})").starts_with("p.json: instruction: sm_70 does not have wgmma"));
   EXPECT_TRUE(refusal(R"({"instruction": "mma.m16n8k32.f16.e4m3.e4m3.f32"})").starts_with("p.json: "));
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "refusal.hpp"
-#include "src/gemm/operands.hpp"
+#include "src/gemm/plan_search.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum {
