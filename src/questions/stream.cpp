@@ -1,7 +1,6 @@
 #include "stream.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "packing.hpp"
 #include "src/questions/stream/digest.hpp"
@@ -53,42 +52,81 @@ class StreamScales {
   std::size_t sa_ = 0, sb_ = 0;      ///< this one's
 };
 
-/// Tiles of the recipe's shape.
-Tiles make_tiles(const Instruction& in, const stream::Recipe& recipe, std::uint64_t first, std::size_t count) {
-  const auto [m, n, k] = recipe.shape;
-  Tiles tiles = make_dot_tiles(in, count, static_cast<std::size_t>(m), static_cast<std::size_t>(n));
-  StreamScales scales(in);
-  std::size_t at_a = 0, at_b = 0, at_c = 0;
-  std::vector<stream::SlotFrame> slots(tiles.k);
-  std::vector<std::uint64_t> accumulators(std::min(tiles.m * tiles.n, std::size_t{stream::kAccumulators}));
-  const bool sweep = is_sweep(recipe.distribution);
-  for (std::uint64_t tile = first; tile < first + count; ++tile) {
-    stream::FrameDraw frame = sweep ? stream::FrameDraw{} : stream::make_frame(recipe, tile);
-    scales.begin_tile(recipe, tile, frame.frame, tiles);
-    for (int kk = 0; kk < k && !sweep; ++kk)
-      slots[static_cast<std::size_t>(kk)] = stream::make_slot(recipe, tile, frame, kk);
-    for (std::size_t i = 0; i < accumulators.size() && !sweep; ++i)
-      accumulators[i] = stream::accumulator_code(recipe, tile, frame, static_cast<int>(i));
-    const auto operand = [&](stream::Purpose purpose, int line, int kk) {
-      return sweep ? stream::sweep_operand(recipe, tile, purpose, line, kk)
-                   : stream::operand_code(recipe, tile, frame, slots.data(), purpose, line, kk);
-    };
-    const auto accumulator = [&](int i, int j) {
-      if (sweep) return stream::sweep_accumulator(recipe, tile);
-      const int cancelled = frame.frame.cancelled_slot;
-      if (cancelled < 0) return accumulators[static_cast<std::size_t>(stream::accumulator_at(i, j))];
-      return stream::cancelling_code(recipe, tile, frame, slots.data(), i, j, scales.factor(tiles, i, j, cancelled));
-    };
-    for (int i = 0; i < m; ++i) {
-      for (int kk = 0; kk < k; ++kk) tiles.a.set(at_a++, operand(stream::Purpose::a, i, kk));
-    }
-    for (int kk = 0; kk < k; ++kk) {
-      for (int j = 0; j < n; ++j) tiles.b.set(at_b++, operand(stream::Purpose::b, j, kk));
-    }
-    for (int i = 0; i < m; ++i) {
-      for (int j = 0; j < n; ++j) tiles.c.set(at_c++, accumulator(i, j));
+/// The codes of a sweep's tile, the t-th of these.
+void fill_sweep_tile(const stream::Recipe& r, std::uint64_t tile, std::size_t t, Tiles& tiles) {
+  const std::uint64_t c = stream::sweep_accumulator(r, tile);
+  for (int k = 0; k < r.shape.k; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    for (std::size_t i = 0; i < tiles.m; ++i)
+      tiles.a.set(tiles.a_index(t, i, at), stream::sweep_operand(r, tile, stream::Purpose::a, static_cast<int>(i), k));
+    for (std::size_t j = 0; j < tiles.n; ++j)
+      tiles.b.set(tiles.b_index(t, at, j), stream::sweep_operand(r, tile, stream::Purpose::b, static_cast<int>(j), k));
+  }
+  for (std::size_t i = 0; i < tiles.m * tiles.n; ++i) tiles.c.set(tiles.c_index(t, 0, 0) + i, c);
+}
+
+/// The codes of a tile with that frame, the t-th of these.
+template <class F>
+void fill_tile(const stream::Recipe& r, const stream::CodeFormats<F>& formats, std::uint64_t tile,
+               const stream::FrameDraw& draw, const StreamScales& scales, std::size_t t, Tiles& tiles) {
+  using stream::Purpose;
+  const stream::Frame& frame = draw.frame;
+  std::vector<stream::SlotFrame> slots;
+  for (int k = 0; k < r.shape.k; ++k) slots.push_back(stream::make_slot(r, tile, draw, k));
+  for (const Purpose purpose : {Purpose::a, Purpose::b}) {
+    const F& f = formats[purpose];
+    const std::size_t lines = purpose == Purpose::a ? tiles.m : tiles.n;
+    for (std::size_t k = 0; k < tiles.k; ++k) {
+      const auto slot = stream::slot_codes(f, frame, slots.data(), purpose, static_cast<int>(k));
+      for (std::size_t line = 0; line < lines; ++line) {
+        const std::uint32_t element = static_cast<std::uint32_t>(line * tiles.k) + slot.element();
+        const stream::Block block = stream::random_block(r, tile, purpose, element / 2);
+        const auto code =
+            stream::operand<0>(f, frame, f.sign_if(!frame.fixed_signs), slot, stream::words_of(block, element));
+        if (purpose == Purpose::a)
+          tiles.a.set(tiles.a_index(t, line, k), code);
+        else
+          tiles.b.set(tiles.b_index(t, k, line), code);
+      }
     }
   }
+  std::vector<typename F::Word> accumulators(std::min(tiles.m * tiles.n, std::size_t{stream::kAccumulators}));
+  for (std::size_t i = 0; i < accumulators.size(); ++i) {
+    const auto element = static_cast<std::uint32_t>(i);
+    const stream::Block block = stream::random_block(r, tile, Purpose::c, element / 2);
+    accumulators[i] = stream::accumulator<0, false>(formats.c, frame, r.distribution, stream::words_of(block, element));
+  }
+  const int cancelled = frame.cancelled_slot;
+  const auto slot = static_cast<std::size_t>(cancelled);
+  for (int i = 0; i < r.shape.m; ++i) {
+    for (int j = 0; j < r.shape.n; ++j) {
+      const auto row = static_cast<std::size_t>(i), column = static_cast<std::size_t>(j);
+      tiles.c.set(tiles.c_index(t, row, column),
+                  cancelled < 0 ? accumulators[static_cast<std::size_t>(stream::accumulator_at(i, j))]
+                                : stream::opposite_product(formats.a, tiles.a[tiles.a_index(t, row, slot)], formats.b,
+                                                           tiles.b[tiles.b_index(t, slot, column)], formats.c,
+                                                           scales.factor(tiles, i, j, cancelled)));
+    }
+  }
+}
+
+/// Tiles of the recipe's shape.
+Tiles make_tiles(const Instruction& in, const stream::Recipe& recipe, std::uint64_t first, std::size_t count) {
+  Tiles tiles =
+      make_dot_tiles(in, count, static_cast<std::size_t>(recipe.shape.m), static_cast<std::size_t>(recipe.shape.n));
+  StreamScales scales(in);
+  const bool sweep = is_sweep(recipe.distribution);
+  stream::with_code_formats(recipe, [&](const auto& formats) {
+    for (std::size_t t = 0; t < count; ++t) {
+      const std::uint64_t tile = first + t;
+      stream::FrameDraw draw = sweep ? stream::FrameDraw{} : stream::make_frame(recipe, tile);
+      scales.begin_tile(recipe, tile, draw.frame, tiles);
+      if (sweep)
+        fill_sweep_tile(recipe, tile, t, tiles);
+      else
+        fill_tile(recipe, formats, tile, draw, scales, t, tiles);
+    }
+  });
   return tiles;
 }
 
@@ -105,9 +143,7 @@ std::vector<std::string_view> distribution_names() {
 }
 
 std::optional<Distribution> find_distribution(std::string_view text) {
-  const auto found = std::ranges::find_if(kDistributionTexts, [&](const DistributionText& each) {
-    return text == each.name || (!text.empty() && text == each.older);
-  });
+  const auto found = std::ranges::find(kDistributionTexts, text, &DistributionText::name);
   if (found == kDistributionTexts.end()) return std::nullopt;
   return static_cast<Distribution>(found - kDistributionTexts.begin());
 }

@@ -40,26 +40,24 @@ enum class Distribution : std::uint8_t {
 
 struct DistributionText {
   std::string_view name;
-  std::string_view older;  ///< a spelling that is taken too; empty if there is none
   std::string_view sentence;
 };
 /// In the order of Distribution.
 inline constexpr std::array<DistributionText, 14> kDistributionTexts = {{
-    {"narrow", "close_sizes", "Exponents within a few of each other; of integers, a few bits."},
-    {"wide", "any_sizes", "Exponents anywhere; of integers, any number of bits."},
-    {"cancellation", "cancelling", "Large products that cancel, over a rest far below them."},
-    {"uniform_bits", "any_codes", "Every finite code alike."},
-    {"tiny", "smallest", "Around the smallest results: subnormals, underflow; of integers, -1, 0 and 1."},
-    {"huge", "largest", "Around the largest results: overflow; of integers, the ends of the ranges."},
-    {"sparse", "few_terms", "One to four products that are not zero, at related exponents."},
-    {"edges", "limits",
-     "A few terms at the smallest result and far below it; of integers, sums that pass the range's end."},
-    {"signed_zeros", "zeros", "Zeros of both signs, with and without other terms."},
-    {"specials", "special_codes", "Infinities and NaNs among narrow operands; of integers, patterns of bits."},
-    {"gaussian", "bell_curve", "Normally distributed."},
-    {"product_pairs", "", "A sweep: all pairs of two products of 8-bit operands, at places that the seed chooses."},
-    {"product_and_accumulator", "", "A sweep: all products of 8-bit operands with every 16-bit c."},
-    {"operand_pairs", "", "A sweep: all products of 16-bit operands, with a c that the seed chooses."},
+    {"narrow", "Exponents within a few of each other; of integers, a few bits."},
+    {"wide", "Exponents anywhere; of integers, any number of bits."},
+    {"cancellation", "Large products that cancel, over a rest far below them."},
+    {"uniform_bits", "Every finite code alike."},
+    {"tiny", "Around the smallest results: subnormals, underflow; of integers, -1, 0 and 1."},
+    {"huge", "Around the largest results: overflow; of integers, the ends of the ranges."},
+    {"sparse", "One to four products that are not zero, at related exponents."},
+    {"edges", "A few terms at the smallest result and far below it; of integers, sums that pass the range's end."},
+    {"signed_zeros", "Zeros of both signs, with and without other terms."},
+    {"specials", "Infinities and NaNs among narrow operands; of integers, patterns of bits."},
+    {"gaussian", "Normally distributed."},
+    {"product_pairs", "A sweep: all pairs of two products of 8-bit operands, at places that the seed chooses."},
+    {"product_and_accumulator", "A sweep: all products of 8-bit operands with every 16-bit c."},
+    {"operand_pairs", "A sweep: all products of 16-bit operands, with a c that the seed chooses."},
 }};
 inline constexpr std::size_t kDistributions = kDistributionTexts.size();
 inline constexpr std::size_t kRandomDistributions = 11;  ///< the others are sweeps
@@ -74,7 +72,6 @@ constexpr bool is_sweep(Distribution distribution) {
 std::string_view name(Distribution distribution);
 /// All of them, the random ones first.
 std::vector<std::string_view> distribution_names();
-/// Finds one by its name or its older spelling.
 std::optional<Distribution> find_distribution(std::string_view text);
 
 /// What a stream's tiles look like: 64 rows, as many columns as N goes into, at least 64, and a dot problem's products.

@@ -29,7 +29,6 @@ const std::vector<const char*> kScaled = {"mma.m16n8k32.mxf8f6f4.1x.f32.e4m3.e5m
 
 TEST(Stream, NamesAreFound) {
   for (const std::string_view each : distribution_names()) EXPECT_EQ(name(find_distribution(each).value()), each);
-  EXPECT_EQ(find_distribution("bell_curve"), Distribution::gaussian);
   EXPECT_FALSE(find_distribution("normal"));
 }
 

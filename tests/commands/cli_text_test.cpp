@@ -112,13 +112,6 @@ TEST_F(CliText, BadInputIsRefused) {
   };
   expect_refused(with({"--distribution", "bell"}), "--distribution: bell is unknown; expected one of battery");
   expect_refused(with({"--distribution", "product_pairs"}), "--distribution");
-  // A distribution's older spelling is taken too.
-  const auto drawn = [&](const char* distribution) {
-    EXPECT_EQ(run(with({"--distribution", distribution})).status, 0) << distribution;
-    return text("x.safetensors");
-  };
-  generate.back() = "x.safetensors";
-  EXPECT_EQ(drawn("bell_curve"), drawn("gaussian"));
   EXPECT_NE(run({"verify", "--help"}).out.find("gaussian: Normally distributed."), std::string::npos);
   expect_refused(with({"--count", "0"}), "--count");
   expect_refused(with({"--count", "1e12"}), "--count");

@@ -1,19 +1,53 @@
 // A block makes some tiles of a stream at a time: their frames first, a thread each, since a frame is one long chain of
 // random numbers; then their slots; then one tile after the other, a thread two elements, which share their random
-// numbers. Formats that most streams have (codes32.hpp) have a form of their own, in which each warp makes a tile.
+// numbers. Of formats that most streams have, in words of 32 bits, each warp makes a tile.
 #include <algorithm>
 #include <type_traits>
 
-#include "codes32.hpp"
 #include "cuda/codes.cuh"
 #include "cuda/launch.cuh"
+#include "src/questions/stream/element.hpp"
 #include "src/questions/stream/sweep.hpp"
 #include "stream_kernels.hpp"
 
 namespace tcnum {
 namespace {
 
+/// random_block() with the generator's keys of all rounds made once: half the work of Random123's form, which makes
+/// them anew for each block.
+class PhiloxKeys {
+ public:
+  PhiloxKeys() = default;
+  explicit PhiloxKeys(const stream::Recipe& r) : distribution_(r.distribution) {
+    for (int round = 0; round < kRounds; ++round) {
+      const auto n = static_cast<std::uint32_t>(round);
+      key_[round][0] = static_cast<std::uint32_t>(r.seed) + n * PHILOX_W32_0;
+      key_[round][1] = static_cast<std::uint32_t>(r.seed >> 32) + n * PHILOX_W32_1;
+    }
+  }
+  TCNUM_HOST_DEVICE stream::Block block(std::uint64_t tile, stream::Purpose purpose, std::uint32_t index) const {
+    std::uint32_t x[4] = {index, stream::counter_word(distribution_, purpose), static_cast<std::uint32_t>(tile),
+                          static_cast<std::uint32_t>(tile >> 32)};
+    TCNUM_UNROLL for (int round = 0; round < kRounds; ++round) {
+      const std::uint64_t p = static_cast<std::uint64_t>(PHILOX_M4x32_0) * x[0];
+      const std::uint64_t q = static_cast<std::uint64_t>(PHILOX_M4x32_1) * x[2];
+      x[0] = static_cast<std::uint32_t>(q >> 32) ^ x[1] ^ key_[round][0];
+      x[1] = static_cast<std::uint32_t>(q);
+      x[2] = static_cast<std::uint32_t>(p >> 32) ^ x[3] ^ key_[round][1];
+      x[3] = static_cast<std::uint32_t>(p);
+    }
+    return {{x[0], x[1], x[2], x[3]}};
+  }
+
+ private:
+  static constexpr int kRounds = 10;
+  Distribution distribution_{};
+  std::uint32_t key_[kRounds][2] = {};
+};
+
 using stream::Purpose;
+using Float32 = stream::FloatFormat<std::uint32_t>;
+using SlotCodes32 = stream::SlotCodes<std::uint32_t>;
 
 constexpr int kStreamThreads = 256;
 constexpr int kWarp = 32;
@@ -57,9 +91,13 @@ __device__ SparseGroup::Pattern draw_pattern(const stream::Recipe& r, const Stre
 }
 
 /// What must not matter: infinities, NaNs, the largest numbers, anything.
-__device__ std::uint64_t garbage(const Format& f, const stream::Words& w) {
+template <class F>
+__device__ std::uint64_t garbage(const F& f, const stream::Words& w) {
   constexpr int kSpecial = 80;  // percent, where there are such
-  return f.floating && w.chance() < stream::percent(kSpecial) ? stream::special(f, w) : w.mixed() >> 32 & f.code_mask();
+  if constexpr (!std::is_same_v<F, stream::IntegerFormat>) {
+    if (w.chance() < stream::percent(kSpecial)) return stream::special(f, w);
+  }
+  return w.mixed() >> 32 & f.format.code_mask();
 }
 
 /// What all rows of a sparse A share, in shared memory.
@@ -89,8 +127,8 @@ __device__ void draw_places(const stream::Recipe& r, const StreamTiles& tiles, s
 
 /// Writes where the elements of a sparse A stand, and what B has where none does. block_of(index) makes the random
 /// numbers of B. By `threads` threads, of which this is one.
-template <class BlockOf>
-__device__ void fill_sparse(const stream::Recipe& r, const StreamTiles& tiles, std::uint64_t t,
+template <class F, class BlockOf>
+__device__ void fill_sparse(const stream::Recipe& r, const F& of_b, const StreamTiles& tiles, std::uint64_t t,
                             const SparsePlaces& places, int thread, int threads, const BlockOf& block_of) {
   const int k = r.shape.k;
   constexpr int kAtOnce = 4;  // k is a multiple of it
@@ -112,7 +150,7 @@ __device__ void fill_sparse(const stream::Recipe& r, const StreamTiles& tiles, s
         block = block_of(stream::kFirstUnmetBlock + drawn);
       }
       store_code(tiles.b, tiles.b_index(t, row, column), r.b.storage_bytes(),
-                 garbage(r.b, stream::words_of(block, element)));
+                 garbage(of_b, stream::words_of(block, element)));
     }
   }
 }
@@ -170,34 +208,38 @@ constexpr int kAccumulatorPlaces = stream::kAccumulators + stream::kAccumulators
 
 /// Tile `t` of a frame and its slots. `accumulators` is for this tile alone. Loops are not unrolled: what they call is
 /// long, and code that does not fit the instruction caches costs more.
-__device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std::uint64_t t,
-                          const stream::FrameDraw& frame, const stream::SlotFrame* slots, const SparsePlaces& places,
-                          std::uint64_t* accumulators) {
+template <class F>
+__device__ void make_tile(const stream::Recipe& r, const stream::CodeFormats<F>& formats, const StreamTiles& tiles,
+                          std::uint64_t t, const stream::Frame& frame, const stream::SlotFrame* slots,
+                          const SparsePlaces& places, typename F::Word* accumulators) {
   const int thread = static_cast<int>(threadIdx.x);
   const auto [m, n, k] = r.shape;
   const int a_bytes = r.a.storage_bytes(), b_bytes = r.b.storage_bytes(), c_bytes = r.c.storage_bytes();
   const std::uint64_t tile = tiles.first + t;
-  const int cancelled = frame.frame.cancelled_slot;
+  const int cancelled = frame.cancelled_slot;
   if (tiles.group != 0) {
-    fill_sparse(r, tiles, t, places, thread, kStreamThreads,
+    fill_sparse(r, formats.b, tiles, t, places, thread, kStreamThreads,
                 [&](std::uint32_t index) { return stream::random_block(r, tile, Purpose::b, index); });
     __syncthreads();
   }
 #pragma unroll 1
   for (int i = 2 * thread; i < (m + n) * k; i += 2 * kStreamThreads) {
     const Purpose purpose = i < m * k ? Purpose::a : Purpose::b;
+    const F& f = formats[purpose];
     const int at = purpose == Purpose::a ? i : i - m * k;
     const int line = tiles.k.quotient(at);  // k is even: two neighbours are of one line
     stream::Block block;
     std::uint32_t drawn = ~0u;  // which block
 #pragma unroll 1
     for (int kk = tiles.k.rest(at), end = kk + 2; kk < end; ++kk) {
-      const std::uint32_t element = stream::element_of(r, slots, line, kk);
+      const auto slot = stream::slot_codes(f, frame, slots, purpose, kk);
+      const std::uint32_t element = static_cast<std::uint32_t>(line * k) + slot.element();
       if (element / 2 != drawn) {
         drawn = element / 2;
         block = stream::random_block(r, tile, purpose, drawn);
       }
-      const std::uint64_t code = stream::operand_code(r, frame, slots, purpose, kk, stream::words_of(block, element));
+      const std::uint64_t code =
+          stream::operand<0>(f, frame, f.sign_if(!frame.fixed_signs), slot, stream::words_of(block, element));
       if (purpose == Purpose::a)
         store_code(tiles.a, tiles.a_index(t, line, kk), a_bytes, code);
       else
@@ -209,8 +251,8 @@ __device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std
     const stream::Block block = stream::random_block(r, tile, Purpose::c, static_cast<std::uint32_t>(i) / 2);
 #pragma unroll 1
     for (int e = 0; e < 2; ++e) {
-      accumulators[accumulator_place(i + e)] =
-          stream::accumulator_code(r, frame, stream::words_of(block, static_cast<std::uint32_t>(e)));
+      accumulators[accumulator_place(i + e)] = stream::accumulator<0, false>(
+          formats.c, frame, r.distribution, stream::words_of(block, static_cast<std::uint32_t>(e)));
     }
   }
   __syncthreads();
@@ -221,7 +263,8 @@ __device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std
     if (cancelled >= 0) {
       const std::uint64_t a = load_code(tiles.a, tiles.a_index(t, row, cancelled), a_bytes);
       for (int e = 0; e < kSideBySide; ++e) {
-        codes[e] = stream::opposite_product(r, a, load_code(tiles.b, tiles.b_index(t, row_of_b, column + e), b_bytes));
+        const std::uint64_t b = load_code(tiles.b, tiles.b_index(t, row_of_b, column + e), b_bytes);
+        codes[e] = stream::opposite_product(formats.a, a, formats.b, b, formats.c);
       }
     } else {
       TCNUM_UNROLL for (int e = 0; e < kSideBySide; ++e) codes[e] =
@@ -233,16 +276,17 @@ __device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std
 
 using CodesDraws = Draws<512>;
 
+template <class F>
 __global__ void __launch_bounds__(kStreamThreads, 3)
-    codes_kernel(const __grid_constant__ stream::Recipe r, const __grid_constant__ StreamTiles tiles,
-                 int frames_at_once) {
+    codes_kernel(const __grid_constant__ stream::Recipe r, const __grid_constant__ stream::CodeFormats<F> formats,
+                 const __grid_constant__ StreamTiles tiles, int frames_at_once) {
   __shared__ CodesDraws draws;
-  __shared__ std::uint64_t accumulators[kAccumulatorPlaces];
+  __shared__ typename F::Word accumulators[kAccumulatorPlaces];
   each_draws<false>(r, tiles, frames_at_once, draws, [&](std::uint64_t from, int count) {
     for (int which = 0; which < count; ++which) {
       if (which != 0) __syncthreads();
       const int first = which * r.shape.k;
-      make_tile(r, tiles, from + static_cast<unsigned>(which), draws.frames[which], draws.slots + first,
+      make_tile(r, formats, tiles, from + static_cast<unsigned>(which), draws.frames[which].frame, draws.slots + first,
                 draws.places(first), accumulators);
     }
   });
@@ -259,27 +303,26 @@ struct Most32 {
   static constexpr int kPieces = 1024;  ///< four columns of four rows
 };
 
-/// All that codes of at most 32 bits depend on, but the tile. F: Format32 or Integer32.
+/// All that codes of at most 32 bits depend on, but the tile. F: Float32 or IntegerFormat.
 template <class F>
-struct Recipe32 {
-  F a, b, c;
-  stream::PhiloxKeys keys;
+struct Recipe32 : stream::CodeFormats<F> {
+  PhiloxKeys keys;
   Divider quads;  ///< by the groups of four columns
-  explicit Recipe32(const stream::Recipe& r) : a(r.a), b(r.b), c(r.c), keys(r), quads(r.shape.n / kQuad) {}
+  explicit Recipe32(const stream::Recipe& r) : stream::CodeFormats<F>(r), keys(r), quads(r.shape.n / kQuad) {}
   /// Each thread keeps the slots of two places of A, whichever line it is at.
   static bool suits(const stream::Recipe& r) {
     return F::suits(r.a) && F::suits(r.b) && F::suits(r.c) && F::suits(r.d) && r.c.storage_bytes() >= kLeastOfC &&
            (kFloating || (r.a.storage_bytes() == 1 && r.b.storage_bytes() == 1)) && 2 * kWarp % r.shape.k == 0 &&
            r.shape.m * r.shape.n / (kQuad * kQuad) <= Most32::kPieces;
   }
-  static constexpr bool kFloating = std::is_same_v<F, stream::Format32>;
+  static constexpr bool kFloating = std::is_same_v<F, Float32>;
   static constexpr int kLeastOfC = kFloating ? 2 : 4;  ///< bytes
 };
 
 /// What a block has in shared memory.
 struct Draws32 : Draws<Most32::kSlots> {
   /// The slots in the form that elements want.
-  stream::SlotFrame32 a[Most32::kSlots], b[Most32::kSlots];
+  SlotCodes32 a[Most32::kSlots], b[Most32::kSlots];
   /// Of each tile. The first come again at the end, since pieces have them in rows.
   static constexpr int kAccumulators = stream::kAccumulators + (kQuad - 1) * stream::kAccumulatorRow + kQuad - 1;
   std::uint32_t accumulators[kMostFrames][kAccumulators] = {};
@@ -301,8 +344,8 @@ struct Draws32 : Draws<Most32::kSlots> {
     for (int i = static_cast<int>(threadIdx.x); i < count * r.shape.k; i += kStreamThreads) {
       const int which = tiles.k.quotient(i), first = which * r.shape.k, k = i - first;
       const stream::Frame& frame = frames[which].frame;
-      a[i] = stream::slot_frame32(recipe.a, frame, slots + first, Purpose::a, k);
-      b[i] = stream::slot_frame32(recipe.b, frame, slots + first, Purpose::b, k);
+      a[i] = stream::slot_codes(recipe.a, frame, slots + first, Purpose::a, k);
+      b[i] = stream::slot_codes(recipe.b, frame, slots + first, Purpose::b, k);
       const int stored = tiles.group / 2;
       b[i].row = static_cast<std::uint16_t>(stored == 0 ? k : k / stored * tiles.group + position[i]);
     }
@@ -314,7 +357,7 @@ struct Tile32 {
   std::uint64_t at, number;  ///< among the tiles, and in the stream
   unsigned lane;
   const stream::Frame& frame;
-  const stream::SlotFrame32 *a, *b;
+  const SlotCodes32 *a, *b;
   std::uint32_t* accumulators;
 };
 
@@ -322,13 +365,13 @@ struct Tile32 {
 template <Purpose kPurpose, class Code, bool kPlain, class F>
 __device__ void make_pair(const Recipe32<F>& recipe, std::uint64_t tile, const stream::Frame& frame,
                           std::uint32_t signs, unsigned line, unsigned pairs, unsigned pair,
-                          const stream::SlotFrame32 (&slot)[2], Code (&code)[2]) {
+                          const SlotCodes32 (&slot)[2], Code (&code)[2]) {
   constexpr int kBytes = sizeof(Code);
   const F& f = kPurpose == Purpose::a ? recipe.a : recipe.b;
   if constexpr (kPlain) {
     const stream::Block block = recipe.keys.block(tile, kPurpose, line * pairs + pair);
     TCNUM_UNROLL for (unsigned e = 0; e < 2; ++e) {
-      code[e] = static_cast<Code>(stream::plain_operand32<kBytes>(f, signs, slot[e], stream::words_of(block, e)));
+      code[e] = static_cast<Code>(stream::plain_operand<kBytes>(f, signs, slot[e], stream::words_of(block, e)));
     }
   } else {
     stream::Block block;
@@ -339,8 +382,7 @@ __device__ void make_pair(const Recipe32<F>& recipe, std::uint64_t tile, const s
         drawn = wanted;
         block = recipe.keys.block(tile, kPurpose, drawn);
       }
-      code[e] =
-          static_cast<Code>(stream::operand32<kBytes>(f, frame, signs, slot[e], stream::words_of(block, element)));
+      code[e] = static_cast<Code>(stream::operand<kBytes>(f, frame, signs, slot[e], stream::words_of(block, element)));
     }
   }
 }
@@ -356,7 +398,7 @@ __device__ void make_a(const StreamShape& shape, const Recipe32<F>& recipe, cons
   const std::uint32_t signs = recipe.a.sign_if(!frame.fixed_signs);
   const unsigned pairs = static_cast<unsigned>(shape.k) / 2, count = static_cast<unsigned>(shape.m) * pairs;
   const unsigned first = tile.lane / pairs, pair = tile.lane % pairs, step = kWarp / pairs;
-  const stream::SlotFrame32 slot[2] = {tile.a[2 * pair], tile.a[2 * pair + 1]};
+  const SlotCodes32 slot[2] = {tile.a[2 * pair], tile.a[2 * pair + 1]};
   Pair* const out = reinterpret_cast<Pair*>(static_cast<Code*>(tiles.a) + tiles.a_index(tile.at, 0, 0));
   unsigned line = first;
 #pragma unroll(kPlain ? 2 : 1)
@@ -380,7 +422,7 @@ __device__ void make_b(const StreamShape& shape, const Recipe32<F>& recipe, cons
     Code* const out = all + tiles.column_of_b(static_cast<int>(column));
 #pragma unroll(kPlain ? 2 : 1)
     for (unsigned pair = 0; pair < pairs; ++pair) {
-      const stream::SlotFrame32 slot[2] = {tile.b[2 * pair], tile.b[2 * pair + 1]};
+      const SlotCodes32 slot[2] = {tile.b[2 * pair], tile.b[2 * pair + 1]};
       Code codes[2];
       make_pair<Purpose::b, Code, kPlain>(recipe, tile.number, frame, signs, column, pairs, pair, slot, codes);
       TCNUM_UNROLL for (int e = 0; e < 2; ++e) out[slot[e].row * pitch] = codes[e];
@@ -397,7 +439,7 @@ __device__ void draw_accumulators(const stream::Recipe& r, const Recipe32<F>& re
     const stream::Block block = recipe.keys.block(tile.number, Purpose::c, i);
     TCNUM_UNROLL for (std::uint32_t e = 0; e < 2; ++e) {
       const std::uint32_t code =
-          stream::accumulator32<kBytes, kPlain>(recipe.c, frame, r.distribution, stream::words_of(block, e));
+          stream::accumulator<kBytes, kPlain>(recipe.c, frame, r.distribution, stream::words_of(block, e));
       tile.accumulators[2 * i + e] = code;
       constexpr unsigned kAgain = Draws32::kAccumulators - stream::kAccumulators;
       if (2 * i + e < kAgain) tile.accumulators[stream::kAccumulators + 2 * i + e] = code;
@@ -446,7 +488,7 @@ __device__ void place_opposites(const stream::Recipe& r, const Recipe32<F>& reci
       Quad<Code> quad;
       TCNUM_UNROLL for (unsigned e = 0; e < kQuad; ++e) {
         const auto b = static_cast<std::uint32_t>(load_code(tiles.b, from_b + e, r.b.storage_bytes()));
-        quad.code[e] = static_cast<Code>(stream::opposite_product32<sizeof(Code)>(recipe.a, a, recipe.b, b, recipe.c));
+        quad.code[e] = static_cast<Code>(stream::opposite_product(recipe.a, a, recipe.b, b, recipe.c));
       }
       *reinterpret_cast<Quad<Code>*>(all + pieces[i].c + static_cast<unsigned>(at) * pitch) = quad;
     }
@@ -517,7 +559,7 @@ __global__ void __launch_bounds__(kStreamThreads, 3)
                       draws.b + first,
                       draws.accumulators[which]};
     if (tiles.group != 0) {
-      fill_sparse(r, tiles, at, draws.places(first), static_cast<int>(tile.lane), kWarp,
+      fill_sparse(r, recipe.b, tiles, at, draws.places(first), static_cast<int>(tile.lane), kWarp,
                   [&](std::uint32_t index) { return recipe.keys.block(tile.number, Purpose::b, index); });
     }
     make_tile32(r, recipe, tiles, tile, draws.pieces);
@@ -559,12 +601,13 @@ cudaError_t launch_stream_codes(const stream::Recipe& recipe, const StreamTiles&
     const auto step = static_cast<std::uint64_t>(at_once), steps = (tiles.count + step - 1) / step;
     return launch_resident(kernel, {kStreamThreads, 0, tiles.stream}, steps, recipe, arguments..., tiles, at_once);
   };
-  using stream::Format32, stream::Integer32;
   const int at_once = Draws32::tiles_at_once(recipe);
-  if (Recipe32<Format32>::suits(recipe)) return launch(codes32_kernel<Format32>, at_once, Recipe32<Format32>(recipe));
-  if (Recipe32<Integer32>::suits(recipe))
-    return launch(codes32_kernel<Integer32>, at_once, Recipe32<Integer32>(recipe));
-  return launch(codes_kernel, CodesDraws::tiles_at_once(recipe));
+  if (Recipe32<Float32>::suits(recipe)) return launch(codes32_kernel<Float32>, at_once, Recipe32<Float32>(recipe));
+  if (Recipe32<stream::IntegerFormat>::suits(recipe))
+    return launch(codes32_kernel<stream::IntegerFormat>, at_once, Recipe32<stream::IntegerFormat>(recipe));
+  return stream::with_code_formats(recipe, [&]<class F>(const stream::CodeFormats<F>& formats) {
+    return launch(codes_kernel<F>, CodesDraws::tiles_at_once(recipe), formats);
+  });
 }
 
 }  // namespace tcnum

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 
 #include "cuda/device_memory.hpp"
 #include "cuda/owned.hpp"

@@ -3,8 +3,6 @@
 #pragma once
 
 #include "element.hpp"
-#include "number.hpp"
-#include "random_words.hpp"
 
 namespace tcnum::stream {
 
@@ -96,7 +94,10 @@ TCNUM_HOST_DEVICE inline std::uint64_t scale_code(const Format& f, const ScaleFr
   if (scales.any) return least(static_cast<int>(w.fraction & nan), static_cast<int>(largest));
   if (has_zero && w.chance() < scales.special + scales.zero) return 0;
   const Range range = purpose == Purpose::a ? scales.a : scales.b;
-  if (has_zero) return number(f, w, range, false);
+  if (has_zero) {
+    const FloatFormat<std::uint32_t> numbers(f);
+    return number<0>(numbers, w, exponents_of(numbers, range), 0u);
+  }
   const int exponent = clamped(range.low + w.exponent(range.span), -f.bias, f.max_exponent());
   return static_cast<std::uint64_t>(exponent + f.bias);
 }
