@@ -13,8 +13,6 @@ namespace tcnum {
 
 /// All zeros (+0) at first.
 struct BoundaryDraft {
-  static constexpr int kUsualSign = 60;  ///< percent of terms that have a problem's sign
-
   BoundaryDraft(const Instruction& instruction, const Boundaries& where, RandomNumbers numbers);
 
   /// Any place of a product.
@@ -25,9 +23,8 @@ struct BoundaryDraft {
   int boundary();
   /// An exponent at a boundary or a little beside it.
   int near_a_boundary();
-  /// An exponent of a term where the largest is about `base`: that, or a little below, at another boundary, or below by
-  /// such a distance as matters.
-  int term_exponent(int base);
+  /// An exponent below `base` by such a distance as matters, or a little more or less.
+  int at_a_distance(int base);
 
   /// ± a number with that exponent, with few bits set or many; subnormal if need be.
   std::uint64_t number(const Format& format, bool negative, int exponent);
@@ -46,6 +43,12 @@ struct BoundaryDraft {
   int largest_percent = 0;
 };
 
+/// Zeros: of one sign or of both, and some whose other operand is a large or a small number.
+void put_background(BoundaryDraft& draft);
+/// One to four terms, rarely more, each at a boundary or at a distance from `base`.
+void put_few_terms(BoundaryDraft& draft, bool negative, int base);
+/// The terms of one block, or of all, as large as that exponent allows, or nearly: a sum has the most bits it can have.
+void put_full_blocks(BoundaryDraft& draft, bool negative, int base);
 /// Block by block, a few terms, and one that is worked out so that it takes the sum to a multiple of a power of two, or
 /// as close to that as a product can: there cuts and roundings go one way or the other by the last bits of the terms.
 void put_solved_terms(BoundaryDraft& draft, bool negative, int base);

@@ -11,7 +11,7 @@ namespace {
 
 // Percent, weights, and exponents or their distances, both ends included.
 
-constexpr int kUsualSign = BoundaryDraft::kUsualSign;
+constexpr int kUsualSign = 60;
 constexpr int kPaddedProblems = 50;  // of problems in which bits that operands have beyond their format count
 // c at first is a number, or of the others is worked out, after which the problem may be done:
 constexpr int kCIsANumber = 30, kCIsWorkedOut = 25, kCAlone = 40;
@@ -30,6 +30,11 @@ constexpr int kMostUncrowded = 2;    // terms
 constexpr int kBesideBoundary = 30;  // of the terms of the others
 constexpr int kCAnew = 15;           // after which c is worked out from the sum
 
+// Of terms:
+enum class Place : std::uint8_t { just_below, another_boundary, at_a_distance, base };
+constexpr std::array<Weighted<Place>, 4> kPlaces = {
+    {{Place::just_below, 1}, {Place::another_boundary, 1}, {Place::at_a_distance, 1}, {Place::base, 1}}};
+constexpr Interval kJustBelow = {0, 3};
 constexpr int kMostAbove = 4;  // the base of a sum
 
 // Of the little that numbers differ by from powers of two:
@@ -104,7 +109,19 @@ class Solver {
  private:
   bool draw_sign() { return random_.chance(kUsualSign) ? negative_ : !negative_; }
 
-  int draw_exponent() { return std::min(draft_.term_exponent(base_), base_ + kMostAbove); }
+  int draw_exponent() {
+    switch (random_.pick(kPlaces)) {
+      case Place::just_below:
+        return base_ - random_.in(kJustBelow);
+      case Place::another_boundary:
+        return std::min(draft_.near_a_boundary(), base_ + kMostAbove);
+      case Place::at_a_distance:
+        return draft_.at_a_distance(base_);
+      case Place::base:
+        break;
+    }
+    return base_;
+  }
 
   Rounding draw_rounding() {
     if (random_.chance(kNearest)) return Rounding::nearest_even;
@@ -154,7 +171,7 @@ class Solver {
 
   /// ± a number a little above or below 2^base, or one near it.
   int128 draw_beside_boundary() {
-    const int shift = draw_exponent() - sum_.lowest;
+    const int shift = std::min(draw_exponent(), base_ + kMostAbove) - sum_.lowest;
     if (shift < 0) return 0;
     int128 number = (static_cast<int128>(1) << shift) + draw_little(shift);
     if (random_.chance(kLittleTwice)) number += draw_little(shift);

@@ -12,6 +12,13 @@ struct Interval {
   int low, high;
 };
 
+/// One of several things, and how often it is drawn compared with the others.
+template <class T>
+struct Weighted {
+  T what;
+  int weight;
+};
+
 /// Random numbers that are a function of (seed, series, index) only: Philox4x32-10, as Random123 has it. A series is a
 /// purpose that numbers are drawn for, so that no two purposes share any. No expression may draw twice: compilers order
 /// its parts as they like.
@@ -26,9 +33,15 @@ class RandomNumbers {
   int in(Interval interval) { return between(interval.low, interval.high); }
   bool chance(int percent) { return between(1, 100) <= percent; }
   bool coin() { return chance(50); }
+  /// One of a table's, by their weights.
   template <class T, std::size_t kCount>
-  T pick(const std::array<T, kCount>& table) {
-    return table[static_cast<std::size_t>(between(0, static_cast<int>(kCount) - 1))];
+  T pick(const std::array<Weighted<T>, kCount>& table) {
+    int total = 0;
+    for (const Weighted<T>& each : table) total += each.weight;
+    int left = between(0, total - 1);
+    std::size_t i = 0;
+    while (left >= table[i].weight) left -= table[i++].weight;
+    return table[i].what;
   }
 
  private:
