@@ -95,7 +95,7 @@ template <class F>
 __device__ std::uint64_t garbage(const F& f, const stream::Words& w) {
   constexpr int kSpecial = 80;  // percent, where there are such
   if constexpr (!std::is_same_v<F, stream::IntegerFormat>) {
-    if (w.chance() < stream::percent(kSpecial)) return stream::special(f, w);
+    if (w.chance() < stream::percent(kSpecial)) return stream::special<0>(f, w);
   }
   return w.mixed() >> 32 & f.format.code_mask();
 }

@@ -82,7 +82,10 @@ struct FloatFormat {
   /// The code, or a finite one beside it.
   TCNUM_HOST_DEVICE U finite(U code) const { return (code & ~sign) >= limit ? code & ~last_of_exponent : code; }
   /// A zero with that sign, if there is one.
-  TCNUM_HOST_DEVICE U zero(U sign_bits) const { return sign_bits & zero_sign; }
+  template <int kBytes>
+  TCNUM_HOST_DEVICE U zero(U sign_bits) const {
+    return kBytes == 0 ? sign_bits & zero_sign : sign_bits;
+  }
   /// ±(1 + fraction · 2^-fraction_bits) · 2^(lowest + above), cut where it is subnormal; bits that the format has not
   /// are padding_bits'.
   template <int kBytes>
@@ -94,7 +97,7 @@ struct FloatFormat {
     if constexpr (kBytes == kPaddedBytes || kBytes == 0)
       magnitude = magnitude << format.padding_bits | (magnitude == 0 ? 0 : padding_bits & padding);
     if constexpr (kBytes == 0) {
-      if (magnitude == 0) return zero(sign_bits);
+      if (magnitude == 0) return zero<0>(sign_bits);
     }
     return kBytes == kCappedBytes || kBytes == 0 ? finite(sign_bits | magnitude) : sign_bits | magnitude;
   }
@@ -122,7 +125,7 @@ template <int kBytes, class U>
 TCNUM_HOST_DEVICE U gaussian(const FloatFormat<U>& f, const Words& w) {
   const auto half = [](std::uint32_t x) { return static_cast<int>(x & 0xffff) + static_cast<int>(x >> 16); };
   const int sum = half(w.fraction) + half(w.choice) - 2 * 0xffff;
-  if (sum == 0) return f.zero(f.drawn_sign(w));
+  if (sum == 0) return f.template zero<kBytes>(f.drawn_sign(w));
   constexpr int kDeviation = 15;  // of the sum, as a power of two
   const auto magnitude = static_cast<std::uint32_t>(sum < 0 ? -sum : sum);
   const int exponent = bit_width(magnitude) - 1;
@@ -134,15 +137,15 @@ TCNUM_HOST_DEVICE U gaussian(const FloatFormat<U>& f, const Words& w) {
 }
 
 /// An infinity, any NaN (quiet or signalling, of any payload), a zero, or the largest number.
-template <class U>
+template <int kBytes, class U>
 TCNUM_HOST_DEVICE U special(const FloatFormat<U>& f, const Words& w) {
   constexpr std::uint32_t kInfinities = 3, kNans = 5, kZero = 5;  // of eight patterns
   const std::uint32_t pattern = w.choice & 7;
   const U payload = Mixed<U>(w).low & f.nan_payload, sign = f.drawn_sign(w);
   U code = pattern < kNans ? f.nan | (payload < f.nan_least ? f.nan_least : payload) : f.largest;
   if (pattern < kInfinities) code = f.infinite;
-  if (f.zero_sign != f.sign && pattern >= kInfinities && pattern < kNans) return f.sign;
-  return pattern == kZero ? f.zero(sign) : sign | code;
+  if (kBytes == 0 && f.zero_sign != f.sign && pattern >= kInfinities && pattern < kNans) return f.sign;
+  return pattern == kZero ? f.template zero<kBytes>(sign) : sign | code;
 }
 
 template <int kBytes, class U>
@@ -152,7 +155,7 @@ TCNUM_HOST_DEVICE U floating(const FloatFormat<U>& f, Draw draw, const Words& w,
   U bits = w.fraction;
   if constexpr (sizeof(U) == 8) bits |= U{w.choice} << 32;
   const U code = f.finite(bits & (f.sign | f.magnitudes()));
-  return kBytes == 0 && (code & ~f.sign) == 0 ? f.zero(code) : code;
+  return kBytes == 0 && (code & ~f.sign) == 0 ? f.template zero<0>(code) : code;
 }
 
 /// What a slot says of one operand, in the form that its elements want: a thread reads it at once.
@@ -200,8 +203,8 @@ TCNUM_HOST_DEVICE U operand(const FloatFormat<U>& f, const Frame& frame, U signs
                             const Words& w) {
   const U turned = f.sign_if(slot.repeats());
   const U sign = (f.drawn_sign(w) & signs) ^ slot.sign ^ turned;
-  U code = slot.zero() ? f.zero(sign) : floating<kBytes>(f, frame.draw, w, slot.exponents, sign);
-  if (w.chance() < frame.operand_special) code = special(f, w);
+  U code = slot.zero() ? f.template zero<kBytes>(sign) : floating<kBytes>(f, frame.draw, w, slot.exponents, sign);
+  if (w.chance() < frame.operand_special) code = special<kBytes>(f, w);
   if (kBytes != 0 || (code & ~f.sign) != 0 || f.zero_sign == f.sign) code ^= turned;
   if (turned != 0 && w.chance() < frame.flips) code = f.finite(code ^ f.last_bit());
   return code;
@@ -220,10 +223,10 @@ TCNUM_HOST_DEVICE U accumulator(const FloatFormat<U>& f, const Frame& frame, Dis
   const DrawnExponents exponents = exponents_of(f, frame.c);
   if constexpr (kPlain) {
     const U code = number<kBytes>(f, w, exponents, sign);
-    return w.chance() < frame.c_zero ? f.zero(sign) : code;
+    return w.chance() < frame.c_zero ? f.template zero<kBytes>(sign) : code;
   }
-  if (w.chance() < frame.c_special) return special(f, w);
-  if (w.chance() < frame.c_zero) return f.zero(sign);
+  if (w.chance() < frame.c_special) return special<kBytes>(f, w);
+  if (w.chance() < frame.c_zero) return f.template zero<kBytes>(sign);
   if (frame.c_largest) return f.template assemble<kBytes>(sign, f.span, f.one - 1, ~U{0});
   return floating<kBytes>(f, frame.draw, w, exponents, sign);
 }
@@ -341,18 +344,19 @@ struct Factor {
   int lsb = 0;
 };
 
-/// About −a·b, exactly where c can hold it.
+/// About −a·b, exactly where c can hold it. Few codes are this: GPUs have it in one copy.
 template <class U>
-TCNUM_HOST_DEVICE U opposite_product(const FloatFormat<U>& fa, std::uint64_t a, const FloatFormat<U>& fb,
-                                     std::uint64_t b, const FloatFormat<U>& fc, const Factor& scales = {}) {
+TCNUM_HOST_DEVICE TCNUM_NOINLINE U opposite_product(const FloatFormat<U>& fa, std::uint64_t a, const FloatFormat<U>& fb,
+                                                    std::uint64_t b, const FloatFormat<U>& fc,
+                                                    const Factor& scales = {}) {
   const Decoded x = decode(fa.format, a), y = decode(fb.format, b);
   const U sign = fc.sign_if(x.negative == y.negative);
-  if (!x.is_finite() || !y.is_finite()) return fc.zero(sign);
+  if (!x.is_finite() || !y.is_finite()) return fc.template zero<0>(sign);
   constexpr int kMostBits = 30, kMostScaledBits = 26;  // of fractions: 64 bits hold the product
   const int most_bits = scales.significand == 1 ? kMostBits : kMostScaledBits;
   const int a_cut = most(0, fa.format.fraction_bits - most_bits), b_cut = most(0, fb.format.fraction_bits - most_bits);
   const std::uint64_t magnitude = (x.significand >> a_cut) * (y.significand >> b_cut) * scales.significand;
-  if (magnitude == 0) return fc.zero(sign);
+  if (magnitude == 0) return fc.template zero<0>(sign);
   const int leading = bit_width(magnitude) - 1;
   const int lsb =
       x.exponent - fa.format.fraction_bits + a_cut + y.exponent - fb.format.fraction_bits + b_cut + scales.lsb;
