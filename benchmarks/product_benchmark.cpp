@@ -95,9 +95,7 @@ int run_on_gpu(const Case& each, const Datapath& datapath, const Options& option
     fmt::print("{:<28}{}\n", each.what, why_not);
     return 0;
   }
-  const bool is_slow = on_gpu->evaluator == GpuEvaluator::terms;
-  const ProductOperands of(datapath,
-                           shape_of(datapath, is_slow ? std::max(kExactSide, options.size / 4) : options.size));
+  const ProductOperands of(datapath, shape_of(datapath, options.size));
   const Numerics& n = datapath.numerics;
   Matrix d(n.result, of.shape.m, of.shape.n);
   GpuProductTimes best{1e300, 1e300, 1e300};

@@ -56,22 +56,20 @@ constexpr std::array<Evaluator, 10> kCpuEvaluators = {{
 static_assert(kCpuEvaluators.size() == static_cast<std::size_t>(CpuEvaluator::exact) + 1);
 
 /// In the order of GpuEvaluator.
-constexpr std::array<Evaluator, 10> kGpuEvaluators = {{
+constexpr std::array<Evaluator, 8> kGpuEvaluators = {{
     {"scaled patches", "patches of products times their block scales, of whole matrices", gpu::why_no_scaled_patches},
     {"scaled sums", "sums of integers times their block scales, of 4 x 4 elements of whole matrices",
      gpu::why_no_scaled_sums},
     {"fma chain", "the machine's own fp64 FMAs", gpu::why_no_fma_chain},
     {"integers", "sums of integers", gpu::why_no_integers},
     {"single precision", "the machine's own fp32 operations", gpu::why_no_single_precision},
-    {"patches", "aligned sums of 4 x 4 elements at once, in the machine's fp64", gpu::why_no_patches},
-    {"accumulations", "the same where sums of products go on unrounded to their sum with c, which is cut down",
+    {"accumulations", "sums of products of whole matrices that go on unrounded to their sum with c, which is cut down",
      gpu::why_no_accumulations},
-    {"tree patches", "the same in trees, of sums that are all rounded to fp32", gpu::why_no_tree_patches},
     {"brackets", "exact sums rounded once, of 4 x 4 elements of whole matrices, between bounds in fp64",
      gpu::why_no_brackets},
-    {"terms", "sums of any terms, one element at a time, in 128 bits", gpu::why_no_terms},
+    {"patches", "aligned sums of 4 x 4 elements at once, in the machine's fp64", gpu::why_no_patches},
 }};
-static_assert(kGpuEvaluators.size() == static_cast<std::size_t>(GpuEvaluator::terms) + 1);
+static_assert(kGpuEvaluators.size() == static_cast<std::size_t>(GpuEvaluator::patches) + 1);
 
 WhyNot why_not_all_nodes(const Evaluator& evaluator, const Numerics& numerics, const SortedTree& tree) {
   if (evaluator.plan != nullptr && !panels::are_here()) return "this machine has no fused multiply-adds of vectors";

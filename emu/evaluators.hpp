@@ -38,16 +38,15 @@ enum class GpuEvaluator : std::uint8_t {
   fma_chain,         ///< the machine's own FMAs
   integers,          ///< sums of integers, in 32 and 64 bits
   single_precision,  ///< the machine's own operations of fp32
-  patches,           ///< aligned sums of 4 × 4 elements at once, in the machine's fp64
   accumulations,     ///< sums of products, or of two such sums, that are added to c one after the other, in patches
-  tree_patches,      ///< the same where nodes form a tree, of rounded results
   brackets,          ///< exact sums that are rounded once, of 4 × 4 elements, between bounds in the machine's fp64
-  terms,             ///< sums of any terms, one element at a time, of which each has 128 bits
+  patches,           ///< aligned sums of 4 × 4 elements at once, in the machine's fp64
 };
 
 /// Whether it takes products of whole matrices, and no tiles.
 constexpr bool takes_matrices_alone(GpuEvaluator e) {
-  return e == GpuEvaluator::scaled_patches || e == GpuEvaluator::scaled_sums || e == GpuEvaluator::brackets;
+  return e == GpuEvaluator::scaled_patches || e == GpuEvaluator::scaled_sums || e == GpuEvaluator::accumulations ||
+         e == GpuEvaluator::brackets;
 }
 
 /// Why an evaluator does not take a datapath: a clause of which the datapath is "it". Empty: it takes it.

@@ -1,5 +1,5 @@
-// Operands as patches have them, and dot problems by the machine's own operations, one at a time: of integers, of fp32
-// and of fp64. The rules are those of exact.cpp.
+// Operands as patches have them, and dot problems by the machine's own operations, one at a time: of fp32 and of fp64.
+// The rules are those of exact.cpp.
 #pragma once
 
 #include <cmath>
@@ -148,30 +148,6 @@ struct Side {
 };
 using SideA = Side<true>;
 using SideB = Side<false>;
-
-// --- Integers.
-
-TCNUM_HOST_DEVICE inline std::uint64_t integer_dot(const GpuDatapath& d, const std::int32_t* a, int a_pitch,
-                                                   const std::int32_t* b, int b_pitch, std::uint64_t c_code) {
-  const bool differ = d.integers.operation == ProductOperation::exclusive_or;
-  std::int64_t results[GpuDatapath::kMostNodes];
-  bool overflowed = false;
-  for (int number = 0; number < d.nodes; ++number) {
-    const GpuNode& node = d.node[number];
-    std::int32_t products = 0;
-    for (int p = node.first; p < node.first + node.count; ++p) {
-      const std::int32_t x = a[p * a_pitch], y = b[p * b_pitch];
-      products += differ ? x ^ y : x * y;
-    }
-    std::int64_t sum = products;
-    for (const int other : node.others) {
-      if (other == GpuNode::kAccumulator) sum += integer_of(d.c, c_code);
-      if (other >= 0) sum += results[other];
-    }
-    results[number] = apply_steps(d.integers.unit[static_cast<std::size_t>(node.unit)], sum, overflowed);
-  }
-  return static_cast<std::uint64_t>(results[d.nodes - 1]) & d.result.code_mask();
-}
 
 // --- The machine's own operations in single precision.
 

@@ -98,8 +98,6 @@ void put_products(const GpuNode& from, PatchNode& node) {
 /// What patches want to know of the datapath, which is one of theirs.
 void put_patches(GpuDatapath& d) {
   FormatId before = d.c.id;
-  // Of a zero on the way, the sign counts only where that of the last can be negative.
-  const bool zeros_have_signs = d.units[d.node[d.nodes - 1].unit].zero_sign == ZeroSign::ieee;
   for (int i = 0; i < d.nodes; ++i) {
     const GpuNode& from = d.node[i];
     const Unit& unit = d.units[from.unit];
@@ -114,7 +112,6 @@ void put_patches(GpuDatapath& d) {
     }
     put_rounding(unit, rounding, node);
     if (!from.is_pair) put_alignment(d, unit, before, node);
-    node.negative_zeros = zeros_have_signs && unit.zero_sign == ZeroSign::ieee;
     before = rounding.result;
   }
 }
@@ -178,53 +175,6 @@ void put_accumulations(const SortedTree& tree, GpuDatapath& d) {
     to.least = as_high_word(std::max(PatchNode::kLowest, cut.min_exponent) + gpu::kBias);
     to.cut_grid = grid_below_alignment(cut.fraction_bits);
   }
-}
-
-/// Where the tree's results wait that are not taken at once. Each is taken once, and its place is free from then on.
-void put_places_of_kept(GpuDatapath& d) {
-  bool is_taken[GpuDatapath::kMostKept] = {};
-  for (int i = 0; i < d.nodes; ++i) {
-    for (const int other : d.node[i].others) {
-      if (other >= 0 && d.tree[other].kept_in >= 0) is_taken[d.tree[other].kept_in] = false;
-    }
-    if ((d.kept >> i & 1u) == 0) continue;
-    bool* const place = std::ranges::find(is_taken, false);
-    *place = true;
-    d.tree[i].kept_in = static_cast<int>(place - is_taken);
-  }
-}
-
-/// What trees of patches want to know of the datapath, which is one of theirs.
-void put_tree(GpuDatapath& d) {
-  for (int i = 0; i < d.nodes; ++i) {
-    const GpuNode& from = d.node[i];
-    const Unit& unit = d.units[from.unit];
-    TreeNode& node = d.tree[i];
-    node.positive_zeros = unit.zero_sign == ZeroSign::positive;
-    node.positive_underflow = unit.underflow_sign == UnderflowSign::positive;
-    for (const RoundStep& s : unit.result) {
-      if (s.from_alignment) {
-        node.cuts_sum = true;
-        node.cuts_sum_down = s.rounding == Rounding::down;
-        node.sum_bits = s.fraction_bits;
-      } else {
-        node.rounding = s.rounding == Rounding::toward_zero ? TreeRounding::toward_zero : TreeRounding::nearest;
-      }
-    }
-    if (from.count > 0) {
-      PatchNode& products = d.patch[i];
-      put_products(from, products);
-      put_alignment(d, unit, d.c.id, products);
-      continue;
-    }
-    node.kind = unit.fraction_bits == kExact ? TreeNode::Kind::addition : TreeNode::Kind::two_others;
-    node.fraction_bits[0] = unit.first_fraction_bits.value_or(unit.fraction_bits);
-    node.fraction_bits[1] = unit.fraction_bits;
-    if (unit.drop_below) node.drop_below = *unit.drop_below;
-    node.cuts_down = unit.align_rounding == Rounding::down;
-    if (unit.zero_exponent.kind == ZeroExponentKind::floor) node.floor = std::max(node.floor, unit.zero_exponent.value);
-  }
-  put_places_of_kept(d);
 }
 
 GpuSingles singles_of(const Numerics& n) {
@@ -294,11 +244,7 @@ GpuDatapath make(const Numerics& n, const SortedTree& tree, GpuEvaluator evaluat
     case GpuEvaluator::accumulations:
       put_accumulations(tree, to);
       break;
-    case GpuEvaluator::tree_patches:
-      put_tree(to);
-      break;
     case GpuEvaluator::brackets:
-    case GpuEvaluator::terms:
       break;
   }
   return to;

@@ -58,32 +58,7 @@ struct PatchNode {
   std::uint32_t kept_bits = ~0u;  ///< of the code of a number that is rounded toward zero
   double overflow = 0;            ///< the least magnitude whose rounding toward zero overflows, to `beyond`
   std::uint32_t beyond = 0;
-  std::uint32_t dropped = 0;    ///< −0, if a number that becomes zero loses its sign
-  bool negative_zeros = false;  ///< a zero sum of negative terms alone is −0, and that counts
-};
-
-/// How a node of a tree of patches (emu/gpu/rounded_tree_patch.hpp) rounds its sum to fp32.
-enum class TreeRounding : std::uint8_t { toward_zero, nearest };
-
-/// What they want to know of a node besides.
-struct TreeNode {
-  enum class Kind : std::uint8_t {
-    products,    ///< alone: cut and added as its PatchNode says
-    two_others,  ///< cut and added
-    addition,    ///< of two others, as the machine adds
-  };
-  Kind kind = Kind::products;
-  TreeRounding rounding = TreeRounding::toward_zero;
-  bool positive_zeros = false, positive_underflow = false;
-  int kept_in = -1;  ///< of GpuDatapath::kMostKept places that of the result, if another than the next node takes it
-  // Of two others:
-  int floor = PatchNode::kLowest;  ///< under the alignment
-  int fraction_bits[2] = {};       ///< of each
-  int drop_below = kExact;         ///< the second is left out whose exponent is further below the alignment
-  bool cuts_down = false;          ///< else toward zero
-  bool cuts_sum = false;           ///< at sum_bits below the alignment, before it is rounded
-  bool cuts_sum_down = false;
-  int sum_bits = 0;
+  std::uint32_t dropped = 0;  ///< −0, if a number that becomes zero loses its sign
 };
 
 /// What accumulations (emu/gpu/accumulation_patch.hpp) want to know besides their sums' PatchNodes. All steps have the
@@ -129,7 +104,7 @@ struct GpuScaling {
 struct GpuDatapath {
   static constexpr int kMostNodes = 32, kMostProducts = 256;
 
-  GpuEvaluator evaluator = GpuEvaluator::terms;
+  GpuEvaluator evaluator = GpuEvaluator::patches;
   Format a{}, b{}, c{}, result{};
   OperandRule a_rule, b_rule, c_rule;
   ProductRule product;
@@ -147,10 +122,7 @@ struct GpuDatapath {
   /// 4, 2 or 1: each so many products, from a multiple of it on, have places side by side, from a multiple of it on.
   int adjacent = 1;
   static constexpr int kMostPatchNodes = 8;
-  /// Results of a tree that wait at a time: so many come of as many nodes, and take one less to be added up.
-  static constexpr int kMostKept = kMostPatchNodes / 2;
   PatchNode patch[kMostPatchNodes];  ///< where patches give every result that is ordinary
-  TreeNode tree[kMostPatchNodes];    ///< where trees of them do
   std::uint32_t kept = 0;            ///< nodes, as bits, whose result another than the next takes
   Accumulations accumulations;
   GpuScaling scaling;

@@ -175,7 +175,7 @@ struct SumAddedToC {
 /// Calls with what suits the datapath best.
 template <class With>
 auto with_nodes_of(const GpuDatapath& d, const With& with) {
-  if (d.nodes > 1 || d.patch[0].negative_zeros) return with.template operator()<AnyNodes>();
+  if (d.nodes > 1) return with.template operator()<AnyNodes>();
   switch (d.patch[0].rounding) {
     case PatchRounding::fp32_toward_zero:
       return with.template operator()<OneNode<PatchRounding::fp32_toward_zero>>();
@@ -224,13 +224,13 @@ TCNUM_HOST_DEVICE void round_row(const PatchNode& node, const double (&sum)[kPat
 
 /// The code of c + before, both of the format that the sum is rounded to.
 template <PatchRounding kRounding>
-TCNUM_HOST_DEVICE std::uint32_t pair_code(const PatchNode& node, float c, float before) {
-  const float zero = node.negative_zeros ? -0.0f : 0.0f;  // with which −0 stays as it is, or becomes +0
+TCNUM_HOST_DEVICE std::uint32_t pair_code(float c, float before) {
+  constexpr float kZero = 0.0f;  // with which −0 becomes +0
   if constexpr (kRounding == PatchRounding::fp32_nearest) {
-    return code_of(c + before + zero);
+    return code_of(c + before + kZero);
   } else {
     // Exact until then.
-    return to_half(static_cast<double>(c) + static_cast<double>(before) + static_cast<double>(zero));
+    return to_half(static_cast<double>(c) + static_cast<double>(before) + static_cast<double>(kZero));
   }
 }
 
@@ -393,9 +393,8 @@ TCNUM_HOST_DEVICE PatchRest patch(const GpuDatapath& d, const SideA& a, int row,
   for (int number = 0; number < nodes; ++number) {
     const PatchNode& node = d.patch[number];
     const bool last = number + 1 == nodes, is_pair = Nodes::is_pair(node, number);
-    const bool takes_c = Nodes::takes_c(node, number), takes_before = Nodes::takes_before(node, number);
     PatchCodes c;
-    if (takes_c) c = read_c();
+    if (Nodes::takes_c(node, number)) c = read_c();
     // Until a node has its own, `results` are those of the node before.
     const auto before = [&](int i, int j) {
       if constexpr (!kSeveral) return 0.0f;
@@ -424,23 +423,10 @@ TCNUM_HOST_DEVICE PatchRest patch(const GpuDatapath& d, const SideA& a, int row,
           TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
             const float of_c = value_of<Code>(c.code[i][j]);
             any_special |= !finite(of_c);
-            codes[j] = pair_code<kRounding>(node, of_c, before(i, j));
+            codes[j] = pair_code<kRounding>(of_c, before(i, j));
           }
         } else {
-          bool negative[kColumns] = {};
-          if (kSeveral && node.negative_zeros) {
-            TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
-              negative[j] = products.negatives(node, i, j) == static_cast<unsigned>(node.count) &&
-                            (!takes_c || std::signbit(value_of<Code>(c.code[i][j]))) &&
-                            (!takes_before || std::signbit(before(i, j)));
-            }
-          }
           round_row<kRounding>(node, sum[i], codes);
-          if (kSeveral && node.negative_zeros) {
-            TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
-              if (negative[j] && codes[j] == 0) codes[j] = 1u << (8 * sizeof(CodeOf<kRounding>) - 1);
-            }
-          }
         }
         if constexpr (kSeveral) {
           TCNUM_UNROLL for (int j = 0; j < kColumns && !last; ++j) {

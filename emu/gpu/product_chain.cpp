@@ -6,45 +6,6 @@
 namespace tcnum {
 namespace {
 
-using Kernel = GpuChain::Kernel;
-
-/// Whether each sum takes, besides products, at most c and the result of the sum before.
-bool is_in_order(const GpuDatapath& d) {
-  for (int i = 0; i < d.nodes; ++i) {
-    for (const int other : d.node[i].others) {
-      if (other >= 0 && other != i - 1) return false;
-    }
-  }
-  return true;
-}
-
-Kernel kernel_of(const GpuDatapath& d) {
-  constexpr int kQuadBits = 8;
-  switch (d.evaluator) {
-    case GpuEvaluator::scaled_sums:
-      return Kernel::scaled_sums;
-    case GpuEvaluator::brackets:
-      return Kernel::brackets;
-    case GpuEvaluator::scaled_patches:
-    case GpuEvaluator::patches:
-      return Kernel::patches;
-    case GpuEvaluator::integers:
-      return is_in_order(d) && d.a.storage_bits <= kQuadBits && d.b.storage_bits <= kQuadBits ? Kernel::quads
-                                                                                              : Kernel::integers_alone;
-    case GpuEvaluator::single_precision:
-      return Kernel::single_precision;
-    case GpuEvaluator::fma_chain:
-      return Kernel::fma_chain;
-    case GpuEvaluator::accumulations:
-      return Kernel::accumulations;
-    case GpuEvaluator::tree_patches:
-      return Kernel::rounded_trees;
-    case GpuEvaluator::terms:
-      break;
-  }
-  return Kernel::terms_alone;
-}
-
 /// Bytes of a unit of sums: doubles, exponents, and three words of bits for each line.
 std::uint32_t sums_bytes(const GpuDatapath& d, std::size_t exponent_bytes) {
   constexpr std::size_t kWords = 3 * sizeof(std::uint32_t);
@@ -72,37 +33,33 @@ void GpuChain::put_words(const GpuDatapath& d) {
   a_bytes = b_bytes = static_cast<std::uint32_t>(words) * kStrip * sizeof(std::uint32_t);
 }
 
-GpuChain::GpuChain(const GpuDatapath& d, std::uint64_t of_k) : kernel(kernel_of(d)) {
+GpuChain::GpuChain(const GpuDatapath& d, std::uint64_t of_k) {
   const auto depth = static_cast<std::uint64_t>(d.k);
   units = (of_k + depth - 1) / depth;
-  switch (kernel) {
-    case Kernel::patches:
-    case Kernel::accumulations:
-    case Kernel::rounded_trees:
+  switch (d.evaluator) {
+    case GpuEvaluator::scaled_patches:
+    case GpuEvaluator::patches:
+    case GpuEvaluator::accumulations:
       a_bytes = sums_bytes(d, sizeof(std::uint32_t));
       b_bytes = sums_bytes(d, sizeof(std::int16_t));
       break;
-    case Kernel::brackets:
+    case GpuEvaluator::brackets:
       a_bytes = b_bytes = static_cast<std::uint32_t>(d.k) * kStrip * (sizeof(double) + sizeof(std::uint32_t));
       break;
-    case Kernel::fma_chain:
+    case GpuEvaluator::fma_chain:
       units *= depth;
       for (int k = 0; k < d.k; ++k) product[d.place[k]] = static_cast<std::int16_t>(k);
       a_bytes = b_bytes = kStrip * sizeof(double);
       break;
-    case Kernel::quads:
+    case GpuEvaluator::integers:
       put_words(d);
       break;
-    case Kernel::scaled_sums:
+    case GpuEvaluator::scaled_sums:
       put_words(d);
       a_bytes = b_bytes = a_bytes + static_cast<std::uint32_t>(d.nodes - 1) * kStrip * kBytesOfScale;
       break;
-    case Kernel::single_precision:
-    case Kernel::integers_alone:
-      a_bytes = b_bytes = static_cast<std::uint32_t>(d.k) * kStrip * sizeof(std::uint32_t);
-      break;
-    case Kernel::terms_alone:
-      a_bytes = b_bytes = static_cast<std::uint32_t>(d.k) * kStrip * sizeof(std::uint64_t);
+    case GpuEvaluator::single_precision:
+      a_bytes = b_bytes = static_cast<std::uint32_t>(d.k) * kStrip * sizeof(float);
       break;
   }
 }

@@ -10,7 +10,6 @@
 #include "patch.hpp"
 #include "product_kernels.hpp"
 #include "quad_patch.hpp"
-#include "rounded_tree_patch.hpp"
 #include "terms.hpp"
 
 namespace tcnum {
@@ -141,17 +140,18 @@ struct PackBrackets {
   }
 };
 
-/// Numbers of one kind, place by place.
-template <bool kIsA, class Evaluator>
-struct PackNumbers {
+/// Numbers of fp32, place by place.
+template <bool kIsA>
+struct PackSingles {
   __device__ static void pack(const GpuDatapath& d, const GpuChain&, const LineCodes<kIsA>& codes,
                               const UnitToPack& unit) {
-    auto* const to = reinterpret_cast<typename Evaluator::Number*>(unit.to);
+    auto* const to = reinterpret_cast<float*>(unit.to);
     for (int i = static_cast<int>(threadIdx.x); i < d.k * kStrip; i += kThreads) {
       const int line = i % kStrip, k = i / kStrip;
       const std::uint64_t code = codes.at(unit.first + static_cast<unsigned>(line),
                                           unit.unit * static_cast<unsigned>(d.k) + static_cast<unsigned>(k));
-      to[d.place[k] * kStrip + line] = Evaluator::template read<kIsA>(d, code);
+      to[d.place[k] * kStrip + line] =
+          gpu::single_of(kIsA ? d.a : d.b, kIsA ? d.a_fields : d.b_fields, static_cast<std::uint32_t>(code));
     }
   }
 };
@@ -348,8 +348,8 @@ class PatchesChain {
   PatchCodes codes_;
 };
 
-/// Those that a patch of a tree left over: infinities and NaNs by what is among an element's operands, where no sum of
-/// ordinary terms overflows, and others term by term.
+/// Those that a patch of accumulations left over: infinities and NaNs by what is among an element's operands, where no
+/// sum of ordinary terms overflows, and others term by term.
 __device__ TCNUM_NOINLINE void evaluate_left(const GpuDatapath& d, const gpu::SideA& a, const gpu::SideB& b,
                                              const PatchPlace& at, std::uint32_t left, PatchCodes& codes) {
   for (; left != 0; left &= left - 1) {
@@ -363,9 +363,8 @@ __device__ TCNUM_NOINLINE void evaluate_left(const GpuDatapath& d, const gpu::Si
   }
 }
 
-/// Patch: what evaluates one.
-template <class Patch>
-class ChainOfPatches {
+template <bool kInPairs, bool kBelowLeading>
+class AccumulationsChain {
  public:
   static constexpr int kBlocks = 2;
 
@@ -380,7 +379,8 @@ class ChainOfPatches {
       const PatchCodes c = codes_;
       const gpu::SideA side_a = sums_of<true>(d, a);
       const gpu::SideB side_b = sums_of<false>(d, b);
-      const std::uint32_t left = Patch::evaluate(d, side_a, at.row, side_b, at.column, codes_);
+      const std::uint32_t left =
+          gpu::accumulation_patch<kInPairs, kBelowLeading>(d, side_a, at.row, side_b, at.column, codes_);
       if (left != 0) {
         PatchCodes all = c;  // a copy, so that the codes themselves stay in registers
         evaluate_left(d, side_a, side_b, at, left, all);
@@ -393,20 +393,6 @@ class ChainOfPatches {
 
  private:
   PatchCodes codes_;
-};
-
-template <bool kInPairs, bool kBelowLeading>
-struct AccumulationPatch {
-  __device__ static std::uint32_t evaluate(const GpuDatapath& d, const gpu::SideA& a, int row, const gpu::SideB& b,
-                                           int column, PatchCodes& codes) {
-    return gpu::accumulation_patch<kInPairs, kBelowLeading>(d, a, row, b, column, codes);
-  }
-};
-struct RoundedTreePatch {
-  __device__ static std::uint32_t evaluate(const GpuDatapath& d, const gpu::SideA& a, int row, const gpu::SideB& b,
-                                           int column, PatchCodes& codes) {
-    return gpu::rounded_tree_patch(d, a, row, b, column, codes);
-  }
 };
 
 /// Those that brackets do not settle, term by term. Codes of a strip's lines lie at `a` and `b`, place by place.
@@ -629,11 +615,6 @@ class QuadsChain {
 class SinglesChain {
  public:
   static constexpr int kBlocks = 2;
-  using Number = float;
-  template <bool kIsA>
-  __device__ static Number read(const GpuDatapath& d, std::uint64_t code) {
-    return gpu::single_of(kIsA ? d.a : d.b, kIsA ? d.a_fields : d.b_fields, static_cast<std::uint32_t>(code));
-  }
 
   __device__ void put(const GpuDatapath& d, int i, int j, std::uint64_t code) {
     c_[i][j] = gpu::single_of(d.c, d.c_fields, static_cast<std::uint32_t>(code));
@@ -776,90 +757,36 @@ __global__ void __launch_bounds__(kThreads, Chain::kBlocks)
   }
 }
 
-/// Evaluators that take one element at a time.
-struct IntegersAlone {
-  using Number = std::int32_t;
-  template <bool kIsA>
-  __device__ static Number read(const GpuDatapath& d, std::uint64_t code) {
-    return static_cast<Number>(integer_of(kIsA ? d.a : d.b, code));
-  }
-  __device__ static std::uint64_t dot(const GpuDatapath& d, unsigned char* a, int row, unsigned char* b, int column,
-                                      std::uint64_t c) {
-    return gpu::integer_dot(d, reinterpret_cast<const Number*>(a) + row, kStrip,
-                            reinterpret_cast<const Number*>(b) + column, kStrip, c);
-  }
-};
-
-struct TermsAlone {
-  using Number = std::uint64_t;
-  template <bool kIsA>
-  __device__ static Number read(const GpuDatapath&, std::uint64_t code) {
-    return code;
-  }
-  __device__ static std::uint64_t dot(const GpuDatapath& d, unsigned char* a, int row, unsigned char* b, int column,
-                                      std::uint64_t c) {
-    return gpu::terms_dot(d, reinterpret_cast<const Number*>(a) + row, kStrip,
-                          reinterpret_cast<const Number*>(b) + column, kStrip, c);
-  }
-};
-
-/// Operands come from far memory, by way of the caches: what is done with them takes longer.
-template <class Evaluator>
-__global__ void __launch_bounds__(kThreads)
-    elements_kernel(const __grid_constant__ GpuDatapath d, const __grid_constant__ GpuChain chain,
-                    const __grid_constant__ GpuMatrices matrices, unsigned char* packed_a, unsigned char* packed_b) {
-  const Results results(d, matrices);
-  for (std::uint64_t block = blockIdx.x; block < Strips::count(matrices); block += gridDim.x) {
-    const Strips strips(matrices, block);
-    for (int element = static_cast<int>(threadIdx.x); element < kStrip * kStrip; element += kThreads) {
-      const int in_row = element / kStrip, in_column = element % kStrip;
-      const std::uint64_t row = strips.row * kStrip + static_cast<unsigned>(in_row);
-      const std::uint64_t column = strips.column * kStrip + static_cast<unsigned>(in_column);
-      if (!results.has(row, column)) continue;
-      unsigned char* a = packed_a + strips.row * chain.units * chain.a_bytes;
-      unsigned char* b = packed_b + strips.column * chain.units * chain.b_bytes;
-      std::uint64_t code = results.c(row, column);
-      for (std::uint64_t unit = 0; unit < chain.units; ++unit, a += chain.a_bytes, b += chain.b_bytes)
-        code = Evaluator::dot(d, a, in_row, b, in_column, code);
-      results.put(row, column, code);
-    }
-  }
-}
-
 template <bool kIsA>
-auto packing_kernel_of(GpuChain::Kernel kernel) {
-  switch (kernel) {
-    case GpuChain::Kernel::patches:
-    case GpuChain::Kernel::accumulations:
-    case GpuChain::Kernel::rounded_trees:
+auto packing_kernel_of(GpuEvaluator evaluator) {
+  switch (evaluator) {
+    case GpuEvaluator::scaled_patches:
+    case GpuEvaluator::patches:
+    case GpuEvaluator::accumulations:
       break;
-    case GpuChain::Kernel::scaled_sums:
+    case GpuEvaluator::scaled_sums:
       return packing_kernel<kIsA, PackScaledSums<kIsA>>;
-    case GpuChain::Kernel::brackets:
+    case GpuEvaluator::brackets:
       return packing_kernel<kIsA, PackBrackets<kIsA>>;
-    case GpuChain::Kernel::quads:
+    case GpuEvaluator::integers:
       return packing_kernel<kIsA, PackQuads<kIsA>>;
-    case GpuChain::Kernel::fma_chain:
+    case GpuEvaluator::fma_chain:
       return packing_kernel<kIsA, PackProducts<kIsA>>;
-    case GpuChain::Kernel::integers_alone:
-      return packing_kernel<kIsA, PackNumbers<kIsA, IntegersAlone>>;
-    case GpuChain::Kernel::terms_alone:
-      return packing_kernel<kIsA, PackNumbers<kIsA, TermsAlone>>;
-    case GpuChain::Kernel::single_precision:
-      return packing_kernel<kIsA, PackNumbers<kIsA, SinglesChain>>;
+    case GpuEvaluator::single_precision:
+      return packing_kernel<kIsA, PackSingles<kIsA>>;
   }
   return packing_kernel<kIsA, PackSums<kIsA>>;
 }
 
 /// The kernel of patches that suits the datapath: those of a sum that is added to c, and those of one sum that rounds
-/// to the width of c, with positive zeros, have their own.
+/// to the width of c, have their own.
 template <class Code>
 auto patches_kernel_of(const GpuDatapath& d) {
   using gpu::AnyNodes, gpu::OneNode;
   using SumAddedToC =
       gpu::SumAddedToC<sizeof(Code) == sizeof(float) ? PatchRounding::fp32_toward_zero : PatchRounding::fp16_nearest>;
   if (SumAddedToC::is_of(d)) return patches_kernel<PatchesChain<Code, SumAddedToC>>;
-  if (d.nodes == 1 && !d.patch[0].negative_zeros) {
+  if (d.nodes == 1) {
     if constexpr (sizeof(Code) == sizeof(float)) {
       if (d.patch[0].rounding == PatchRounding::fp32_toward_zero)
         return patches_kernel<PatchesChain<Code, OneNode<PatchRounding::fp32_toward_zero>>>;
@@ -882,47 +809,38 @@ cudaError_t launch_packing(const GpuDatapath& d, const GpuChain& chain, const Gp
   const auto launch = [&](auto* kernel, std::uint64_t lines) {
     return launch_resident(kernel, {kThreads}, GpuChain::strips(lines) * chain.units, d, chain, matrices, packed);
   };
-  return is_a ? launch(packing_kernel_of<true>(chain.kernel), matrices.m)
-              : launch(packing_kernel_of<false>(chain.kernel), matrices.n);
+  return is_a ? launch(packing_kernel_of<true>(d.evaluator), matrices.m)
+              : launch(packing_kernel_of<false>(d.evaluator), matrices.n);
 }
 
 cudaError_t launch_product(const GpuDatapath& d, const GpuChain& chain, const GpuMatrices& matrices,
                            unsigned char* packed_a, unsigned char* packed_b) {
   const std::uint64_t blocks = GpuChain::strips(matrices.m) * GpuChain::strips(matrices.n);
-  const auto by_patches = [&](auto* kernel) {
+  const auto launch = [&](auto* kernel) {
     const Stages stages(chain);
     return launch_resident(kernel, {kThreads, stages.shared_bytes()}, blocks, d, chain, stages, matrices, packed_a,
                            packed_b);
   };
-  const auto by_elements = [&](auto* kernel) {
-    return launch_resident(kernel, {kThreads}, blocks, d, chain, matrices, packed_a, packed_b);
-  };
-  switch (chain.kernel) {
-    case GpuChain::Kernel::scaled_sums:
-      return by_patches(patches_kernel<ScaledSumsChain>);
-    case GpuChain::Kernel::brackets:
-      return by_patches(patches_kernel<BracketsChain>);
-    case GpuChain::Kernel::patches:
-      return by_patches(d.c.storage_bytes() == 2 ? patches_kernel_of<std::uint16_t>(d)
-                                                 : patches_kernel_of<std::uint32_t>(d));
-    case GpuChain::Kernel::accumulations:
-      return by_patches(gpu::with_accumulations_of(d, [&]<bool kInPairs, bool kBelowLeading>() {
-        return patches_kernel<ChainOfPatches<AccumulationPatch<kInPairs, kBelowLeading>>>;
+  switch (d.evaluator) {
+    case GpuEvaluator::scaled_sums:
+      return launch(patches_kernel<ScaledSumsChain>);
+    case GpuEvaluator::brackets:
+      return launch(patches_kernel<BracketsChain>);
+    case GpuEvaluator::accumulations:
+      return launch(gpu::with_accumulations_of(d, [&]<bool kInPairs, bool kBelowLeading>() {
+        return patches_kernel<AccumulationsChain<kInPairs, kBelowLeading>>;
       }));
-    case GpuChain::Kernel::rounded_trees:
-      return by_patches(patches_kernel<ChainOfPatches<RoundedTreePatch>>);
-    case GpuChain::Kernel::quads:
-      return by_patches(patches_kernel<QuadsChain>);
-    case GpuChain::Kernel::single_precision:
-      return by_patches(patches_kernel<SinglesChain>);
-    case GpuChain::Kernel::fma_chain:
-      return by_patches(patches_kernel<FmaChain>);
-    case GpuChain::Kernel::integers_alone:
-      return by_elements(elements_kernel<IntegersAlone>);
-    case GpuChain::Kernel::terms_alone:
+    case GpuEvaluator::integers:
+      return launch(patches_kernel<QuadsChain>);
+    case GpuEvaluator::single_precision:
+      return launch(patches_kernel<SinglesChain>);
+    case GpuEvaluator::fma_chain:
+      return launch(patches_kernel<FmaChain>);
+    case GpuEvaluator::scaled_patches:
+    case GpuEvaluator::patches:
       break;
   }
-  return by_elements(elements_kernel<TermsAlone>);
+  return launch(d.c.storage_bytes() == 2 ? patches_kernel_of<std::uint16_t>(d) : patches_kernel_of<std::uint32_t>(d));
 }
 
 }  // namespace tcnum

@@ -31,7 +31,7 @@ TCNUM_HOST_DEVICE inline std::int32_t add_quad(bool a_has_sign, bool b_has_sign,
 }
 
 /// One k-step: c becomes the results. `a` and `b` are the first words of the patch's rows and columns, of which a chain
-/// of Kernel::quads has a strip's for each word; they go to where those of the next k-step are.
+/// of integers has a strip's for each word; they go to where those of the next k-step are.
 TCNUM_HOST_DEVICE inline void quad_patch(const GpuDatapath& d, const GpuChain& chain, const std::uint32_t*& a,
                                          const std::uint32_t*& b, std::int32_t (&c)[kPatchRows][kPatchColumns]) {
   const bool differ = d.integers.operation == ProductOperation::exclusive_or;

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <initializer_list>
 
-#include "emu/cpu/panels/plan.hpp"
 #include "emu/cpu/requirements.hpp"
 #include "emu/fma_chain.hpp"
 #include "emu/integer_sums.hpp"
@@ -24,8 +23,6 @@ constexpr int kProductBits = 30;
 constexpr int kOperandBits = 20;
 /// Products of a datapath whose signs are the bits of a word, for patches.
 constexpr int kPatchProducts = 32;
-/// Fraction bits of a sum that is below 2^51 units, for patches.
-constexpr int kPatchFractionBits = 40;
 /// Largest alignment exponent less fraction bits, for patches: doubles have sums of up to 2^52 units.
 constexpr int kPatchUnit = 971;
 
@@ -58,6 +55,30 @@ WhyNot why_no_gpu_datapath(const Numerics& numerics, const SortedTree& tree) {
   });
 }
 
+/// What is asked of numbers whose products nothing is done to before they are added, unless they are 2^infinite or
+/// more.
+WhyNot why_no_plain_products(const Numerics& n, int infinite = kUnbounded) {
+  if (const WhyNot why_not = why_no_signs(n); !why_not.empty()) return why_not;
+  return first_failure({
+      {n.product.exponent == ProductExponent::sum && n.product.operation == ProductOperation::multiply &&
+           n.product.round.empty() && n.product.infinite_from.value_or(kUnbounded) >= infinite,
+       "its products are rounded, limited or aligned by their leading bits"},
+      {!n.nan.propagate, "its NaNs keep their operands' payloads"},
+  });
+}
+/// And of those that patches cut.
+WhyNot why_no_patch_products(const Numerics& n, const SortedTree& tree, int infinite = kUnbounded) {
+  if (const WhyNot why_not = why_no_plain_products(n, infinite); !why_not.empty()) return why_not;
+  const Format &a = format(n.a.format), &b = format(n.b.format);
+  return first_failure({
+      {a.fraction_bits + b.fraction_bits + 2 <= kProductBits && a.fraction_bits <= kOperandBits &&
+           b.fraction_bits <= kOperandBits,
+       "its operands have too many bits"},
+      {tree.tree.k <= kPatchProducts, "it has too many products"},
+      {tree.nodes.size() <= GpuDatapath::kMostPatchNodes, "it has too many sums"},
+  });
+}
+
 bool has_exponents_of(const RoundStep& s, const Format& f) {
   return s.min_exponent == f.min_exponent() && s.max_exponent == f.max_exponent() && !s.from_alignment;
 }
@@ -78,39 +99,35 @@ bool has_low_floor(const Unit& unit, int most) {
   const ZeroExponent& zero = unit.zero_exponent;
   return zero.kind == ZeroExponentKind::none || (zero.kind == ZeroExponentKind::floor && zero.value <= most);
 }
-
-/// What patches ask of a sum that they align and cut.
-WhyNot why_no_aligned_sum(const Unit& unit) {
-  const ZeroExponentKind zeros = unit.zero_exponent.kind;
-  return first_failure({
-      {unit.fraction_bits + 2 <= kProductBits, "a sum keeps too many fraction bits"},
-      {!unit.first_fraction_bits && !unit.drop_below, "a sum cuts or drops some terms unlike others"},
-      {zeros == ZeroExponentKind::none || zeros == ZeroExponentKind::floor, "its zeros take part in alignment"},
+/// Whether all terms are cut alike, if they are.
+bool is_uniform(const Unit& unit) { return !unit.first_fraction_bits && !unit.drop_below; }
+bool is_exact(const Unit& unit) { return unit.fraction_bits == kExact && is_uniform(unit); }
+bool cuts_toward_zero(const Unit& unit) { return is_uniform(unit) && unit.align_rounding == Rounding::toward_zero; }
+bool takes_fp32(const Numerics& n) {
+  return n.c.format == FormatId::fp32 && n.c.subnormals == Subnormals::kept && n.result == FormatId::fp32;
+}
+/// Whether a node takes no others than c and the result of the node before it.
+bool is_in_order(const SortedTree& tree, std::size_t number) {
+  return std::ranges::all_of(tree.nodes[number].others, [&](const Term& t) {
+    return t.kind == Term::Kind::accumulator || t == Term{Term::Kind::node, static_cast<int>(number) - 1};
   });
 }
-/// And of one that they do not.
-WhyNot why_no_exact_sum(const SortedNode& node, const Unit& unit) {
-  const bool two_others = node.products.empty() && node.terms.size() == 2;
-  return two_others && !unit.first_fraction_bits && !unit.drop_below
-             ? WhyNot()
-             : "an exact sum has other terms than two that are no products";
-}
 
-/// And of either. `before`: the format of the result before, or of c.
-WhyNot why_no_patch(const Unit& unit, const RoundingOfPatch& rounding, FormatId c, FormatId before, bool takes_both) {
+/// What patches ask of a node. `before`: the format of the result before, or of c.
+WhyNot why_no_patch(const SortedNode& node, const Unit& unit, const RoundingOfPatch& rounding, FormatId c,
+                    FormatId before) {
   if (unit.fraction_bits != kExact) {
     return first_failure({
-        {unit.align_rounding == Rounding::toward_zero, "its terms are not cut toward zero"},
-        {unit.fraction_bits <= kPatchFractionBits, "a sum keeps too many fraction bits"},
-        {unit.zero_exponent.kind != ZeroExponentKind::floor ||
-             unit.zero_exponent.value - unit.fraction_bits <= kPatchUnit,
-         "the floor under an alignment is too high"},
+        {unit.fraction_bits + 2 <= kProductBits, "a sum keeps too many fraction bits"},
+        {cuts_toward_zero(unit), "its terms are not cut toward zero, all alike"},
+        {has_low_floor(unit, kPatchUnit + unit.fraction_bits),
+         "its zeros take part in alignment, or the floor under one is too high"},
     });
   }
-  // The sum of two numbers of a format is rounded as the machine's own additions are.
+  // The sum of two numbers of a format is rounded as the machine's own additions are: of c and the result before.
   const bool of_halves = rounding.rounding == PatchRounding::fp16_nearest && c == FormatId::fp16 && before == c;
-  const bool own = (rounding.rounding == PatchRounding::fp32_nearest || of_halves) && takes_both &&
-                   unit.underflow_sign == UnderflowSign::kept;
+  const bool own = (rounding.rounding == PatchRounding::fp32_nearest || of_halves) && node.products.empty() &&
+                   node.others.size() == 2 && is_uniform(unit) && unit.underflow_sign == UnderflowSign::kept;
   return own ? WhyNot() : "an exact sum is none of the machine's own additions";
 }
 
@@ -142,10 +159,15 @@ bool is_of_bytes(const Format& f) {
 }  // namespace
 
 WhyNot why_no_scaled_patches(const Numerics& numerics, const SortedTree& tree) {
-  if (const WhyNot why_not = why_no_own_formats(numerics); !why_not.empty()) return why_not;
   if (!numerics.scales) return "it has no block scales";
   if (scales_sums(numerics)) return "it scales sums, not products";
-  return panels::why_no_panels(numerics, tree);
+  if (is_own(numerics.scales->format)) return "its scales are of a format of its own";
+  constexpr int kBits = 8;  // with which doubles have operands times scales, and 16 bits their exponents
+  if (format(numerics.a.format).storage_bits > kBits || format(numerics.b.format).storage_bits > kBits)
+    return "its scaled operands are wide";
+  Numerics unscaled = numerics;
+  unscaled.scales.reset();
+  return why_no_patches(unscaled, tree);
 }
 
 namespace {
@@ -155,8 +177,7 @@ WhyNot why_no_scaled_sum(const SortedNode& node, const Unit& unit) {
   constexpr std::size_t kMostProducts = 32;
   return first_failure({
       {unit.scaled && node.others.empty() && node.products.size() <= kMostProducts, "it scales some of its sums only"},
-      {unit.fraction_bits == kExact && !unit.first_fraction_bits && !unit.drop_below && unit.result.empty() &&
-           unit.zero_exponent.kind == ZeroExponentKind::none,
+      {is_exact(unit) && unit.result.empty() && unit.zero_exponent.kind == ZeroExponentKind::none,
        "its scaled sums are not exact"},
       {unit.scale_exponents_alone, "its scaled sums are aligned by their products, too"},
   });
@@ -183,9 +204,7 @@ WhyNot why_no_sum_of_scaled(const Numerics& n, const SortedTree& tree) {
       {!unit.scaled && last.products.empty() && last.others.size() == tree.nodes.size(),
        "its last sum is not that of c and its scaled sums"},
       {unit.fraction_bits + bits_of_scaled_sums(n, tree.tree.k) <= kMostSumBits, "a sum keeps too many fraction bits"},
-      {!unit.first_fraction_bits && !unit.drop_below && unit.align_rounding == Rounding::toward_zero &&
-           has_low_floor(unit, kMostUnit),
-       "its terms are not cut toward zero, all alike"},
+      {cuts_toward_zero(unit) && has_low_floor(unit, kMostUnit), "its terms are not cut toward zero, all alike"},
       {rounding && rounding->result == n.result && !outgrow_exponent(unit.result),
        "a sum is not rounded as the machine converts"},
       {unit.zero_sign == ZeroSign::positive, "its zeros may be negative"},
@@ -196,24 +215,19 @@ WhyNot why_no_sum_of_scaled(const Numerics& n, const SortedTree& tree) {
 
 WhyNot why_no_scaled_sums(const Numerics& numerics, const SortedTree& tree) {
   if (const WhyNot why_not = why_no_own_formats(numerics); !why_not.empty()) return why_not;
-  if (const WhyNot why_not = why_no_signs(numerics); !why_not.empty()) return why_not;
   if (!numerics.scales) return "it has no block scales";
   if (!scales_sums(numerics)) return "it scales products, not sums";
+  if (const WhyNot why_not = why_no_plain_products(numerics); !why_not.empty()) return why_not;
   const Format &a = format(numerics.a.format), &b = format(numerics.b.format);
-  const ProductRule& product = numerics.product;
   constexpr std::size_t kMostSums = 9;
   const WhyNot why_not = first_failure({
       {tree.tree.k <= GpuDatapath::kMostProducts, "it has too many products"},
       {tree.nodes.size() <= kMostSums, "it has too many sums"},
       {is_of_bytes(a) && is_of_bytes(b), "its operands are no integers of a byte, in any unit"},
       {a.non_finite == NonFinite::none && b.non_finite == NonFinite::none, "its scaled sums may be infinite or NaN"},
-      {product.exponent == ProductExponent::sum && product.operation == ProductOperation::multiply &&
-           product.round.empty() && !product.infinite_from,
-       "its products are rounded, limited or aligned by their leading bits"},
       {(numerics.c.format == FormatId::fp32 || numerics.c.format == FormatId::fp16) &&
            numerics.c.subnormals == Subnormals::kept,
        "its c is neither fp32 nor fp16, or flushed"},
-      {!numerics.nan.propagate, "its NaNs keep their operands' payloads"},
   });
   if (!why_not.empty()) return why_not;
   for (std::size_t i = 0; i + 1 < tree.nodes.size(); ++i) {
@@ -226,31 +240,18 @@ WhyNot why_no_scaled_sums(const Numerics& numerics, const SortedTree& tree) {
 /// Exact sums one after the other, each rounded to fp32. The machine's FMAs take products of fp32 as they are, and fp64
 /// is wide enough that none of their sums overflows or underflows.
 WhyNot why_no_brackets(const Numerics& numerics, const SortedTree& tree) {
-  if (const WhyNot why_not = why_no_gpu_datapath(numerics, tree); !why_not.empty()) return why_not;
-  if (const WhyNot why_not = why_no_signs(numerics); !why_not.empty()) return why_not;
-  constexpr Format kFp32 = format(FormatId::fp32);
-  const Format &a = format(numerics.a.format), &b = format(numerics.b.format);
-  const WhyNot why_not = first_failure({
-      {a.storage_bits <= 32 && b.storage_bits <= 32, "its factors are no numbers of fp32"},
-      {numerics.c.format == FormatId::fp32 && numerics.c.subnormals == Subnormals::kept &&
-           numerics.result == FormatId::fp32,
-       "its c and result are not fp32, or subnormals of c are flushed"},
-      {numerics.product.operation == ProductOperation::multiply && numerics.product.round.empty() &&
-           !numerics.product.infinite_from,
-       "its products are rounded or limited"},
-      {!numerics.nan.propagate, "its NaNs keep their operands' payloads"},
-  });
-  if (!why_not.empty()) return why_not;
+  if (const WhyNot why_not = why_no_terms(numerics, tree); !why_not.empty()) return why_not;  // what is left over
+  if (const WhyNot why_not = why_no_plain_products(numerics); !why_not.empty()) return why_not;
+  if (format(numerics.a.format).storage_bits > 32 || format(numerics.b.format).storage_bits > 32)
+    return "its factors are no numbers of fp32";
+  if (!takes_fp32(numerics)) return "its c and result are not fp32, or subnormals of c are flushed";
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    const SortedNode& node = tree.nodes[i];
-    const Unit& unit = unit_of(numerics, node);
-    const Term before{Term::Kind::node, static_cast<int>(i) - 1};
-    const bool in_order = std::ranges::all_of(
-        node.others, [&](const Term& t) { return t.kind == Term::Kind::accumulator || t == before; });
+    const Unit& unit = unit_of(numerics, tree.nodes[i]);
     const WhyNot of_node = first_failure({
-        {in_order && !node.others.empty(), "a sum takes another than c or the result before, or neither"},
-        {unit.fraction_bits == kExact && !unit.first_fraction_bits && !unit.drop_below, "a sum is not exact"},
-        {unit.result.count == 1 && rounds_to_nearest(unit.result.step[0], kFp32) &&
+        {is_in_order(tree, i) && !tree.nodes[i].others.empty(),
+         "a sum takes another than c or the result before, or neither"},
+        {is_exact(unit), "a sum is not exact"},
+        {unit.result.count == 1 && rounds_to_nearest(unit.result.step[0], format(FormatId::fp32)) &&
              unit.underflow_sign == UnderflowSign::kept,
          "a sum is not rounded as the machine converts"},
     });
@@ -264,9 +265,21 @@ WhyNot why_no_fma_chain(const Numerics& numerics, const SortedTree& tree) {
   return why_not.empty() ? tcnum::why_no_fma_chain(numerics, tree) : why_not;
 }
 
+/// Four integers of 8 bits are a word, side by side along k.
 WhyNot why_no_integers(const Numerics& numerics, const SortedTree& tree) {
-  const WhyNot why_not = why_no_gpu_datapath(numerics, tree);
-  return why_not.empty() ? why_no_integer_sums(numerics, tree) : why_not;
+  constexpr int kBits = 8;
+  if (const WhyNot why_not = why_no_gpu_datapath(numerics, tree); !why_not.empty()) return why_not;
+  if (const WhyNot why_not = why_no_integer_sums(numerics, tree); !why_not.empty()) return why_not;
+  if (format(numerics.a.format).storage_bits > kBits || format(numerics.b.format).storage_bits > kBits)
+    return "its operands have more than 8 bits";
+  if (numerics.c.format != FormatId::s32 || numerics.result != FormatId::s32) return "c or its results are not s32";
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const SortedNode& node = tree.nodes[i];
+    const bool in_words = node.products.empty() || (node.contiguous && node.products[0] % 4 == 0);
+    if (!is_in_order(tree, i)) return "a sum takes the result of another than the one before";
+    if (!in_words || node.products.size() % 4 != 0) return "its products are not added in fours, side by side";
+  }
+  return {};
 }
 
 /// All products and sums are the machine's operations in single precision: additions, and of a product that is not
@@ -293,13 +306,12 @@ WhyNot why_no_single_precision(const Numerics& numerics, const SortedTree& tree)
   for (const SortedNode& node : tree.nodes) {
     const Unit& unit = unit_of(numerics, node);
     const auto& steps = unit.result.step;
-    const bool last = &node == &tree.nodes.back(), exact = unit.fraction_bits == kExact;
+    const bool last = &node == &tree.nodes.back();
     const bool to_half =
         last && numerics.result == FormatId::fp16 && unit.result.count == 2 && rounds_to_nearest(steps[1], kFp16);
     const bool to_single = unit.result.count == 1 && (!last || numerics.result == FormatId::fp32);
-    const bool is_operation = exact && !unit.first_fraction_bits && !unit.drop_below && node.terms.size() <= 2 &&
-                              unit.underflow_sign == UnderflowSign::kept && (to_half || to_single) &&
-                              rounds_to_nearest_normal(steps[0], kFp32);
+    const bool is_operation = is_exact(unit) && node.terms.size() <= 2 && unit.underflow_sign == UnderflowSign::kept &&
+                              (to_half || to_single) && rounds_to_nearest_normal(steps[0], kFp32);
     if (!is_operation) return "a sum is none of the machine's own fp32 operations";
     if (node.products.size() == 2 && !fp32_has_products) return "it adds two products that fp32 does not hold";
   }
@@ -364,6 +376,7 @@ namespace {
 
 /// What accumulations ask of the unit that adds c.
 WhyNot why_no_sum_with_c(const Unit& unit) {
+  constexpr int kFractionBits = 40;  // of a sum that is below 2^51 units
   const int first = unit.first_fraction_bits.value_or(unit.fraction_bits), steps = unit.result.count;
   const RoundStep& cut = unit.result.step[0];
   const bool is_cut = steps == 2;
@@ -373,45 +386,15 @@ WhyNot why_no_sum_with_c(const Unit& unit) {
   const bool is_below_alignment = cut.from_alignment && first - cut.fraction_bits < kWordBits;
   const bool is_below_leading = !cut.from_alignment && cut.min_exponent <= Accumulations::kMostExponent;
   return first_failure({
-      {unit.align_rounding == Rounding::down && unit.fraction_bits <= first && first <= kPatchFractionBits,
+      {unit.align_rounding == Rounding::down && unit.fraction_bits <= first && first <= kFractionBits,
        "c or a sum of products is not cut down, or c is cut at more bits, or they keep too many"},
       {to_fp32, "a sum with c is not rounded to nearest fp32"},
       {!is_cut ||
            (cut.rounding == Rounding::down && cut.subnormals == Subnormals::kept && cut.max_exponent == kUnbounded &&
-            cut.fraction_bits <= kPatchFractionBits && (is_below_alignment || is_below_leading)),
+            cut.fraction_bits <= kFractionBits && (is_below_alignment || is_below_leading)),
        "a sum with c is cut first, but not down"},
       {unit.underflow_sign == UnderflowSign::kept, "a sum that becomes zero loses its sign"},
   });
-}
-
-/// What trees of patches ask of a node of products.
-WhyNot why_no_products_of_tree(const SortedNode& node, const Unit& unit) {
-  return first_failure({
-      {node.others.empty(), "a sum adds products to other terms"},
-      {unit.align_rounding == Rounding::toward_zero && !unit.first_fraction_bits && !unit.drop_below &&
-           unit.fraction_bits + 2 <= kProductBits,
-       "products are not cut toward zero, or some unlike others, or at too many bits"},
-      {std::ranges::none_of(unit.result, [](const RoundStep& s) { return s.from_alignment; }),
-       "a sum of products is cut again"},
-  });
-}
-/// Of a node of two others, which are numbers of fp32.
-WhyNot why_no_others_of_tree(const SortedNode& node, const Unit& unit) {
-  if (node.others.size() != 2) return "a sum has neither products alone nor two other terms";
-  if (unit.fraction_bits != kExact) {
-    const auto cuts = [](Rounding r) { return r == Rounding::down || r == Rounding::toward_zero; };
-    const auto few = [](int bits) { return bits <= kPatchFractionBits; };
-    const bool steps_cut = std::ranges::all_of(unit.result, [&](const RoundStep& s) {
-      return !s.from_alignment || (&s == unit.result.begin() && cuts(s.rounding) && few(s.fraction_bits));
-    });
-    return first_failure({
-        {cuts(unit.align_rounding) && steps_cut, "a sum is cut neither down nor toward zero"},
-        {few(unit.fraction_bits) && few(unit.first_fraction_bits.value_or(0)), "a sum keeps too many fraction bits"},
-    });
-  }
-  const bool is_addition = !unit.first_fraction_bits && !unit.drop_below && unit.result.count == 1 &&
-                           rounds_to_nearest(unit.result.step[0], format(FormatId::fp32));
-  return is_addition ? WhyNot() : "an exact sum is none of the machine's own additions";
 }
 
 }  // namespace
@@ -419,26 +402,12 @@ WhyNot why_no_others_of_tree(const SortedNode& node, const Unit& unit) {
 /// Sums of products alone, or of two such sums, that go on unrounded to the sum with c, one after the other.
 WhyNot why_no_accumulations(const Numerics& numerics, const SortedTree& tree) {
   if (const WhyNot why_not = why_no_terms(numerics, tree); !why_not.empty()) return why_not;  // what is left over
-  if (const WhyNot why_not = why_no_signs(numerics); !why_not.empty()) return why_not;
-  const Format &a = format(numerics.a.format), &b = format(numerics.b.format);
+  const WhyNot why_not = why_no_patch_products(numerics, tree, Accumulations::kMostExponent + 2);
+  if (!why_not.empty()) return why_not;
   const std::vector<Accumulation> all = accumulations_of(tree);
   if (all.empty()) return "its sums are not added to c one after the other, by the same rules";
-  const ProductRule& product = numerics.product;
-  const WhyNot why_not = first_failure({
-      {tree.tree.k <= kPatchProducts, "it has too many products"},
-      {tree.nodes.size() <= GpuDatapath::kMostPatchNodes, "it has too many sums"},
-      {a.fraction_bits <= kOperandBits && b.fraction_bits <= kOperandBits &&
-           a.fraction_bits + b.fraction_bits + 2 <= kProductBits,
-       "its operands have too many bits"},
-      {product.exponent == ProductExponent::sum && product.operation == ProductOperation::multiply &&
-           product.round.empty() && product.infinite_from.value_or(kUnbounded) >= Accumulations::kMostExponent + 2,
-       "its products are rounded, limited or aligned by their leading bits"},
-      {numerics.c.format == FormatId::fp32 && numerics.c.subnormals == Subnormals::kept &&
-           numerics.c.subnormal_exponent == SubnormalExponent::minimum && numerics.result == FormatId::fp32,
-       "its c and result are not fp32, or subnormals of c are flushed or aligned by their leading bits"},
-      {!numerics.nan.propagate, "its NaNs keep their operands' payloads"},
-  });
-  if (!why_not.empty()) return why_not;
+  if (!takes_fp32(numerics) || numerics.c.subnormal_exponent != SubnormalExponent::minimum)
+    return "its c and result are not fp32, or subnormals of c are flushed or aligned by their leading bits";
   const auto unit_at = [&](int node) -> const Unit& {
     return unit_of(numerics, tree.nodes[static_cast<std::size_t>(node)]);
   };
@@ -453,8 +422,7 @@ WhyNot why_no_accumulations(const Numerics& numerics, const SortedTree& tree) {
     most = std::max(most, count);
   }
   const WhyNot of_units = first_failure({
-      {of_products.align_rounding == Rounding::toward_zero && !of_products.first_fraction_bits &&
-           !of_products.drop_below && of_products.result.empty(),
+      {cuts_toward_zero(of_products) && of_products.result.empty(),
        "products are not cut toward zero, or some unlike others, or their sum is rounded"},
       {of_products.fraction_bits + 2 + std::bit_width(most - 1) <= kSumBits, "a sum of products keeps too many bits"},
       {has_low_floor(of_products, Accumulations::kMostExponent) && has_low_floor(of_sum, Accumulations::kMostExponent),
@@ -464,94 +432,33 @@ WhyNot why_no_accumulations(const Numerics& numerics, const SortedTree& tree) {
   if (all[0].pair >= 0) {
     const Unit& pair = unit_at(all[0].pair);
     const bool fits = pair.align_rounding == Rounding::down && pair.fraction_bits == of_products.fraction_bits &&
-                      !pair.first_fraction_bits && !pair.drop_below && pair.result.empty() &&
-                      has_low_floor(pair, Accumulations::kMostExponent);
+                      is_uniform(pair) && pair.result.empty() && has_low_floor(pair, Accumulations::kMostExponent);
     if (!fits) return "two sums of products are not cut down where they were, or their sum is rounded";
   }
   return why_no_sum_with_c(of_sum);
 }
 
-/// Trees of sums of products alone and of two others, whose results are all numbers of fp32.
-WhyNot why_no_tree_patches(const Numerics& numerics, const SortedTree& tree) {
-  if (const WhyNot why_not = why_no_terms(numerics, tree); !why_not.empty()) return why_not;  // what is left over
-  if (const WhyNot why_not = why_no_signs(numerics); !why_not.empty()) return why_not;
-  const Format &a = format(numerics.a.format), &b = format(numerics.b.format);
-  constexpr Format kFp32 = format(FormatId::fp32);
-  constexpr int kMostExponent = 64;  // of a product, so that no sum of them is nearly as large as fp32's largest
-  const int largest = a.max_exponent() + b.max_exponent() + 2;
-  const ProductRule& product = numerics.product;
-  const WhyNot why_not = first_failure({
-      {tree.tree.k <= kPatchProducts, "it has too many products"},
-      {tree.nodes.size() <= GpuDatapath::kMostPatchNodes, "it has too many sums"},
-      {a.storage_bits <= 16 && b.storage_bits <= 16 && largest <= kMostExponent, "its products may be too large"},
-      {a.fraction_bits + b.fraction_bits + 2 <= kProductBits, "its operands have too many bits"},
-      {product.exponent == ProductExponent::sum && product.operation == ProductOperation::multiply &&
-           product.round.empty() && product.infinite_from.value_or(kUnbounded) >= largest,
-       "its products are rounded, limited or aligned by their leading bits"},
-      {numerics.c.format == FormatId::fp32 && numerics.c.subnormals == Subnormals::kept &&
-           numerics.result == FormatId::fp32,
-       "its c and result are not fp32, or subnormals of c are flushed"},
-      {!numerics.nan.propagate, "its NaNs keep their operands' payloads"},
-  });
-  if (!why_not.empty()) return why_not;
-  bool takes_c = false;
-  for (const SortedNode& node : tree.nodes) {
-    const Unit& unit = unit_of(numerics, node);
-    if (!has_low_floor(unit, kMostExponent))
-      return "its zeros take part in alignment, or the floor under one is too high";
-    for (const RoundStep& s : unit.result) {
-      const bool last = &s + 1 == unit.result.end();
-      const bool to_fp32 = rounds_to_nearest(s, kFp32) || (rounds_toward_zero(s, kFp32) && s.fraction_bits == 23);
-      if (last ? !to_fp32 : !s.from_alignment || unit.result.count != 2) return "a sum is not rounded to fp32";
-    }
-    if (unit.result.empty()) return "a sum is not rounded to fp32";
-    takes_c = takes_c || std::ranges::count(node.others, Term{Term::Kind::accumulator, 0}) > 0;
-    const WhyNot of_node =
-        node.products.empty() ? why_no_others_of_tree(node, unit) : why_no_products_of_tree(node, unit);
-    if (!of_node.empty()) return of_node;
-  }
-  return takes_c ? WhyNot() : "it ignores c";
-}
-
 WhyNot why_no_patches(const Numerics& numerics, const SortedTree& tree) {
   if (const WhyNot why_not = why_no_gpu_datapath(numerics, tree); !why_not.empty()) return why_not;
-  if (const WhyNot why_not = why_no_signs(numerics); !why_not.empty()) return why_not;
+  if (const WhyNot why_not = why_no_patch_products(numerics, tree); !why_not.empty()) return why_not;
   const Format &a = format(numerics.a.format), &b = format(numerics.b.format);
   const FormatId c = numerics.c.format;
-  const ProductRule& product = numerics.product;
   const WhyNot why_not = first_failure({
-      {product.exponent == ProductExponent::sum && product.operation == ProductOperation::multiply &&
-           product.round.empty() && !product.infinite_from,
-       "its products are rounded, limited or aligned by their leading bits"},
-      {a.fraction_bits + b.fraction_bits + 2 <= kProductBits && a.fraction_bits <= kOperandBits &&
-           b.fraction_bits <= kOperandBits,
-       "its operands have too many bits"},
       {a.non_finite != NonFinite::nan_negative_zero && b.non_finite != NonFinite::nan_negative_zero,
        "its operands' negative zero is a NaN"},
-      {!numerics.nan.propagate, "its NaNs keep their operands' payloads"},
-      {tree.tree.k <= kPatchProducts, "it has too many products"},
-      {tree.nodes.size() <= GpuDatapath::kMostPatchNodes, "it has too many sums"},
       {c == FormatId::fp32 || c == FormatId::fp16, "its c is neither fp32 nor fp16"},
       {numerics.c.subnormals == Subnormals::kept, "subnormals of c are flushed"},
+      {unit_of(numerics, tree.nodes.back()).zero_sign == ZeroSign::positive, "its zeros may be negative"},
   });
   if (!why_not.empty()) return why_not;
   FormatId before = c;
-  const bool zeros_have_signs = unit_of(numerics, tree.nodes.back()).zero_sign == ZeroSign::ieee;
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     const SortedNode& node = tree.nodes[i];
     const Unit& unit = unit_of(numerics, node);
-    const Term result_before{Term::Kind::node, static_cast<int>(i) - 1}, accumulator{Term::Kind::accumulator, 0};
-    const auto takes = [&](const Term& t) { return std::ranges::find(node.others, t) != node.others.end(); };
-    const bool in_order = std::ranges::all_of(
-        node.others, [&](const Term& t) { return t.kind == Term::Kind::accumulator || t == result_before; });
-    if (!in_order) return "a sum takes the result of another than the one before";
+    if (!is_in_order(tree, i)) return "a sum takes the result of another than the one before";
     const auto rounding = rounding_of_patch(unit);
     if (!rounding) return "a sum is not rounded as the machine converts";
-    const WhyNot of_sum = unit.fraction_bits == kExact ? why_no_exact_sum(node, unit) : why_no_aligned_sum(unit);
-    if (!of_sum.empty()) return of_sum;
-    const bool takes_both = takes(accumulator) && takes(result_before);
-    if (const WhyNot of_node = why_no_patch(unit, *rounding, c, before, takes_both); !of_node.empty()) return of_node;
-    if (zeros_have_signs && unit.underflow_sign != UnderflowSign::kept) return "its zeros' signs are of two rules";
+    if (const WhyNot of_node = why_no_patch(node, unit, *rounding, c, before); !of_node.empty()) return of_node;
     before = rounding->result;
   }
   return before == numerics.result ? WhyNot() : "its result is of another format than its last sum";

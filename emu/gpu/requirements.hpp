@@ -18,7 +18,7 @@ WhyNot why_no_integers(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_single_precision(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_patches(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_accumulations(const Numerics& numerics, const SortedTree& tree);
-WhyNot why_no_tree_patches(const Numerics& numerics, const SortedTree& tree);
+/// What is asked where elements are left over to be evaluated term by term (terms.hpp).
 WhyNot why_no_terms(const Numerics& numerics, const SortedTree& tree);
 
 /// How a unit rounds, if patches can; and the format of its result.

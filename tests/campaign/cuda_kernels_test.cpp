@@ -43,33 +43,11 @@ void put_code(void* codes, const Format& f, std::uint64_t index, std::uint64_t c
   std::memcpy(static_cast<unsigned char*>(codes) + index * bytes, &code, bytes);
 }
 
-/// An instruction's datapath, or one whose first three products are a sum of their own, before all else: integers that
-/// are no whole words.
-struct Subject {
-  const char* instruction;
-  bool three_apart = false;
+Datapath datapath_of(const Instruction& in) {
+  return catalogue(in.archs.contains(ArchId::sm_90) ? ArchId::sm_90 : ArchId::sm_120, in).at(0).datapath;
+}
 
-  Datapath datapath() const {
-    const Instruction& in = *find_instruction(instruction);
-    const ArchId arch = in.archs.contains(ArchId::sm_90) ? ArchId::sm_90 : ArchId::sm_120;
-    Datapath datapath = catalogue(arch, in).at(0).datapath;
-    if (!three_apart) return datapath;
-    constexpr int kApart = 3;
-    std::vector<Node>& nodes = datapath.tree.nodes;
-    Node first = nodes.at(0);
-    std::erase_if(first.terms, [](const Term& t) { return t.kind != Term::Kind::product || t.index >= kApart; });
-    std::erase_if(nodes[0].terms, [](const Term& t) { return t.kind == Term::Kind::product && t.index < kApart; });
-    for (Node& node : nodes) {
-      for (Term& t : node.terms) t.index += t.kind == Term::Kind::node ? 1 : 0;
-    }
-    nodes[0].terms.push_back({Term::Kind::node, 0});
-    nodes.insert(nodes.begin(), first);
-    validate(datapath);
-    return datapath;
-  }
-};
-
-class CudaKernels : public testing::TestWithParam<Subject> {
+class CudaKernels : public testing::TestWithParam<const char*> {
  protected:
   static constexpr std::uint64_t kSeed = 9, kFirst = 1000003;
   static constexpr std::size_t kTiles = 3;  // more than a grid's blocks
@@ -92,8 +70,8 @@ class CudaKernels : public testing::TestWithParam<Subject> {
     return result;
   }
 
-  const Instruction& in_ = *find_instruction(GetParam().instruction);
-  const Datapath datapath_ = GetParam().datapath();
+  const Instruction& in_ = *find_instruction(GetParam());
+  const Datapath datapath_ = datapath_of(in_);
   const StreamShape shape_ = stream_shape(in_);
   StreamTiles tiles_{in_};
   const DeviceMemory a_{bytes(tiles_.a_elements(), in_.a)}, b_{bytes(tiles_.b_elements(), in_.b)},
@@ -150,33 +128,30 @@ TEST_P(CudaKernels, MakeTheStreamAndCompareIt) {
   }
 }
 
-std::string test_name(const testing::TestParamInfo<Subject>& info) {
-  std::string name = info.param.instruction;
+std::string test_name(const testing::TestParamInfo<const char*>& info) {
+  std::string name = info.param;
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   }
-  if (info.param.three_apart) name += "_three_apart";
   return name;
 }
 
 /// Each kind of datapath that a kernel evaluates, each width of codes, and tiles of all shapes.
 INSTANTIATE_TEST_SUITE_P(Instructions, CudaKernels,
-                         testing::Values(Subject{"mma.m16n8k16.f32.f16.f16.f32"},       // one sum
-                                         Subject{"mma.m16n8k16.f16.f16.f16.f16"},       // rounded to fp16
-                                         Subject{"mma.m16n8k8.f32.tf32.tf32.f32"},      // 32-bit operands
-                                         Subject{"mma.m16n8k32.f32.e4m3.e5m2.f32"},     // products in twos, three sums
-                                         Subject{"mma.m16n8k16.f16.e5m2.e4m3.f16"},     // and in fp16
-                                         Subject{"mma.m16n8k32.f32.e3m2.e2m1.f32"},     // codes of six bits and of four
-                                         Subject{"wmma.m16n16k8.f32.tf32.tf32.f32"},    // two sums in a chain
-                                         Subject{"wgmma.m64n24k32.f32.e4m3.e4m3"},      // 72 columns
-                                         Subject{"mma.sp.m16n8k16.f32.tf32.tf32.f32"},  // sparse, in groups of 2
-                                         Subject{"wgmma.sp.m64n8k64.f16.e5m2.e4m3"},    // of 4
-                                         Subject{"mma.sp::ordered_metadata.m16n8k128.s32.s4.u4.s32"},  // of 8, integers
-                                         Subject{"mma.m16n8k32.s32.u8.s8.s32.satfinite"},
-                                         Subject{"mma.m16n8k32.s32.s8.s8.s32", true},
-                                         Subject{"mma.m16n8k256.s32.b1.b1.s32.xor.popc"},
-                                         Subject{"mma.m8n8k4.f32.f16.f16.f32"},        // single precision
-                                         Subject{"mma.m16n8k16.f64.f64.f64.f64.rm"}),  // FMAs
+                         testing::Values("mma.m16n8k16.f32.f16.f16.f32",       // one sum
+                                         "mma.m16n8k16.f16.f16.f16.f16",       // rounded to fp16
+                                         "mma.m16n8k8.f32.tf32.tf32.f32",      // 32-bit operands
+                                         "mma.m16n8k32.f32.e4m3.e5m2.f32",     // products in twos, three sums
+                                         "mma.m16n8k16.f16.e5m2.e4m3.f16",     // and in fp16
+                                         "mma.m16n8k32.f32.e3m2.e2m1.f32",     // codes of six bits and of four
+                                         "wmma.m16n16k8.f32.tf32.tf32.f32",    // two sums in a chain
+                                         "wgmma.m64n24k32.f32.e4m3.e4m3",      // 72 columns
+                                         "mma.sp.m16n8k16.f32.tf32.tf32.f32",  // sparse, in groups of 2
+                                         "wgmma.sp.m64n8k64.f16.e5m2.e4m3",    // of 4
+                                         "mma.sp::ordered_metadata.m16n8k128.s32.s4.u4.s32",  // of 8, integers
+                                         "mma.m16n8k32.s32.u8.s8.s32.satfinite", "mma.m16n8k256.s32.b1.b1.s32.xor.popc",
+                                         "mma.m8n8k4.f32.f16.f16.f32",        // single precision
+                                         "mma.m16n8k16.f64.f64.f64.f64.rm"),  // FMAs
                          test_name);
 
 }  // namespace

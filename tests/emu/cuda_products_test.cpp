@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "draw.hpp"
+#include "emu/gpu/gpu_datapath.hpp"
 #include "emu/gpu/product.hpp"
-#include "emu/gpu/product_chain.hpp"
 #include "generators.hpp"
 #include "known_datapaths.hpp"
 #include "plans_on_gpu.hpp"
@@ -55,11 +55,11 @@ TEST(CudaProducts, EqualTheExactEmulatorOnWhatIsKnown) {
   }
 }
 
-/// Each kernel, on datapaths that it takes: products of more than one block in each direction, ragged ones too.
+/// Each evaluator, on datapaths that it takes: products of more than one block in each direction, ragged ones too.
 class CudaProductKernels : public testing::TestWithParam<int> {};
 
 Datapath random_datapath_of_any_kind() {
-  switch (*rc::gen::inRange(0, 12)) {
+  switch (*rc::gen::inRange(0, 11)) {
     case 0:
       return test::random_fma_chain();
     case 1:
@@ -70,18 +70,16 @@ Datapath random_datapath_of_any_kind() {
       return test::random_datapath();
     case 4:
       return test::random_chain_of_integers();
-    case 5:
-      return test::random_tree_of_sums();
-    case 6: {
+    case 5: {
       static const Space space(*find_instruction("mma.m16n8k16.f32.f16.f16.f32"));
       std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
       return space.datapath(draw(space, random));
     }
-    case 7:
+    case 6:
       return test::random_scaled_patch_datapath();
-    case 8:
+    case 7:
       return test::random_chain_of_exact_sums();
-    case 10:
+    case 8:
       return test::random_chain_of_accumulations();
     case 9:
       return test::random_scaled_sums_datapath();
@@ -91,10 +89,9 @@ Datapath random_datapath_of_any_kind() {
 }
 
 TEST_P(CudaProductKernels, EqualTheExactEmulator) {
-  const auto kernel = static_cast<GpuChain::Kernel>(GetParam());
   const auto is_taken = [&](const Datapath& datapath) {
     const auto made = make_gpu_datapath(datapath, GpuWork::matrices);
-    return made.datapath && GpuChain(*made.datapath, 1).kernel == kernel;
+    return made.datapath && made.datapath->evaluator == static_cast<GpuEvaluator>(GetParam());
   };
   const auto check = [&] {
     const Datapath datapath = test::draw_until(random_datapath_of_any_kind, is_taken);
@@ -115,8 +112,8 @@ TEST_P(CudaProductKernels, EqualTheExactEmulator) {
   EXPECT_TRUE(result.is<rc::detail::SuccessResult>());
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, CudaProductKernels,
-                         testing::Range(0, static_cast<int>(GpuChain::Kernel::terms_alone) + 1));
+INSTANTIATE_TEST_SUITE_P(Evaluators, CudaProductKernels,
+                         testing::Range(0, static_cast<int>(GpuEvaluator::patches) + 1));
 
 TEST(CudaProducts, GoAlongKInShortestLinks) {
   const auto shortest_of = [](ArchId arch, const char* name) {

@@ -17,10 +17,8 @@
 #include "emu/gpu/accumulation_patch.hpp"
 #include "emu/gpu/patch.hpp"
 #include "emu/gpu/requirements.hpp"
-#include "emu/gpu/rounded_tree_patch.hpp"
 #include "emu/gpu/terms.hpp"
 #include "generators.hpp"
-#include "src/fit/space.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/exact.hpp"
 #include "underflow_examples.hpp"
@@ -87,9 +85,6 @@ void expect_dots_equal_exact(const GpuDatapath& d, const Tiles& tiles, const Rea
 }
 
 std::uint64_t code_itself(const Format&, const GpuFields&, std::uint64_t code) { return code; }
-std::int32_t as_integer(const Format& f, const GpuFields&, std::uint64_t code) {
-  return static_cast<std::int32_t>(integer_of(f, code));
-}
 float as_single(const Format& f, const GpuFields& fields, std::uint64_t code) {
   return gpu::single_of(f, fields, static_cast<std::uint32_t>(code));
 }
@@ -100,27 +95,25 @@ void put_c(const Tiles& tiles, gpu::PatchCodes& codes) {
       codes.code[i][j] = static_cast<std::uint32_t>(tiles.c[tiles.c_index(0, i, j)]);
   }
 }
-bool is_of_trees(GpuEvaluator e) { return e == GpuEvaluator::accumulations || e == GpuEvaluator::tree_patches; }
-/// A patch by a tree, or by a chain of accumulations. codes: those of c, and then of results; returns which elements,
-/// as bits, it leaves over.
-std::uint32_t patch_of_trees(const GpuDatapath& d, const gpu::SideA& a, const gpu::SideB& b, gpu::PatchCodes& codes) {
-  if (d.evaluator == GpuEvaluator::tree_patches)
-    return gpu::rounded_tree_patch(d, a, kFirstRow, b, kFirstColumn, codes);
+/// As elements may be parts of tiles or of matrices.
+MadeGpuDatapath made_of(const Datapath& datapath) {
+  return make_gpu_datapath(datapath, datapath.numerics.scales ? GpuWork::tiles : GpuWork::matrices);
+}
+bool is_of(GpuEvaluator evaluator, const Datapath& datapath) {
+  const auto made = made_of(datapath).datapath;
+  return made && made->evaluator == evaluator;
+}
+/// A patch by accumulations. codes: those of c, and then of results; returns which elements, as bits, it leaves over.
+std::uint32_t patch_of_accumulations(const GpuDatapath& d, const gpu::SideA& a, const gpu::SideB& b,
+                                     gpu::PatchCodes& codes) {
   return gpu::with_accumulations_of(d, [&]<bool kInPairs, bool kBelowLeading>() {
     return gpu::accumulation_patch<kInPairs, kBelowLeading>(d, a, kFirstRow, b, kFirstColumn, codes);
-  });
-}
-/// Those that rounded_tree_patch() takes.
-Datapath random_rounded_tree() {
-  return test::draw_until(test::random_tree_of_sums, [](const Datapath& datapath) {
-    const auto made = make_gpu_datapath(datapath).datapath;
-    return made && made->evaluator == GpuEvaluator::tree_patches;
   });
 }
 
 /// Checks one tile of kRows × kColumns by every way there is.
 void expect_gpu_equals_exact(const Datapath& datapath, Tiles tiles) {
-  const auto [made, why_not] = make_gpu_datapath(datapath);
+  const auto [made, why_not] = made_of(datapath);
   if (!made) RC_DISCARD(std::string(why_not));
   const GpuDatapath& d = *made;
   emulate_exact(datapath, tiles);
@@ -137,11 +130,10 @@ void expect_gpu_equals_exact(const Datapath& datapath, Tiles tiles) {
     expect_dots_equal_exact(
         d, tiles, code_itself, [](const auto&... operands) { return gpu::terms_dot(operands...); }, "term by term",
         expect);
-  if (d.evaluator == GpuEvaluator::terms) return;
+  // Their own ways are those of kernels (tests/emu/cuda_products_test.cpp).
+  if (d.evaluator == GpuEvaluator::brackets || d.evaluator == GpuEvaluator::integers) return;
   if (d.evaluator == GpuEvaluator::single_precision)
     return expect_dots_equal_exact(d, tiles, as_single, gpu::single_precision_dot, "in single precision", expect);
-  if (d.evaluator == GpuEvaluator::integers)
-    return expect_dots_equal_exact(d, tiles, as_integer, gpu::integer_dot, "integers", expect);
   if (d.evaluator == GpuEvaluator::fma_chain) {
     const auto chain = [](const GpuDatapath& its, auto... operands) {
       return gpu::fma_chain_steps(its, its.k, operands...);
@@ -159,14 +151,14 @@ void expect_gpu_equals_exact(const Datapath& datapath, Tiles tiles) {
       expect(i, j, gpu::terms_dot(d, a.side, row, b.side, column, c.code[i][j]), "left over by patches");
     }
   }
-  if (is_of_trees(d.evaluator)) {
+  if (d.evaluator == GpuEvaluator::accumulations) {
     results = c;
-    const std::uint32_t left = patch_of_trees(d, a.side, b.side, results);
+    const std::uint32_t left = patch_of_accumulations(d, a.side, b.side, results);
     RC_CLASSIFY(left == 0, "nothing left over");
     for (std::size_t i = 0; i < kRows; ++i) {
       for (std::size_t j = 0; j < kColumns; ++j) {
         if ((left & gpu::PatchCodes::bit(static_cast<int>(i), static_cast<int>(j))) == 0)
-          expect(i, j, results.code[i][j], "in a patch of a tree");
+          expect(i, j, results.code[i][j], "in a patch of accumulations");
       }
     }
     return;
@@ -231,7 +223,6 @@ TEST(GpuEmulator, HoldsTheCatalogue) {
     ASSERT_TRUE(d.has_value()) << in.name();
     const bool no_tensor_core = in.kind == InstructionKind::mma && in.m == 8 && in.a == FormatId::fp16;
     EXPECT_EQ(d->evaluator == GpuEvaluator::single_precision, no_tensor_core) << in.name();
-    EXPECT_NE(d->evaluator, GpuEvaluator::terms) << in.name();
   }
 }
 
@@ -239,10 +230,10 @@ TEST(GpuEmulator, HoldsTheCatalogue) {
 RC_GTEST_PROP(GpuEmulator, EqualsExactForAsManySumsAsItTakes, ()) {
   Datapath datapath = catalogue(ArchId::sm_80, *find_instruction("mma.m16n8k8.f32.f16.f16.f32")).at(0).datapath;
   Blocks blocks;
-  for (int k = 0; k < GpuDatapath::kMostNodes; ++k) blocks.push_back({k});
+  for (int k = 0; k < GpuDatapath::kMostPatchNodes; ++k) blocks.push_back({k});
   datapath.tree = make_structure(Combination::chain, blocks, {}).tree;
   for (Node& node : datapath.tree.nodes) node.unit = 0;
-  RC_ASSERT(datapath.tree.nodes.size() == static_cast<std::size_t>(GpuDatapath::kMostNodes));
+  RC_ASSERT(datapath.tree.nodes.size() == static_cast<std::size_t>(GpuDatapath::kMostPatchNodes));
   RC_ASSERT(make_gpu_datapath(datapath).datapath.has_value());
   expect_gpu_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
 }
@@ -309,18 +300,14 @@ RC_GTEST_PROP(GpuEmulator, EqualsExactWhereRowsOrColumnsHaveASpecialOperand, (bo
 }
 
 /// Of ones, of which one operand is an infinity or a NaN: the elements that it is an operand of, and no others.
-RC_GTEST_PROP(GpuEmulator, LeavesOverOfAPatchOfATreeWhatHasASpecialOperand, ()) {
+RC_GTEST_PROP(GpuEmulator, LeavesOverOfAccumulationsWhatHasASpecialOperand, ()) {
   const auto takes = [](const Datapath& datapath) {
     const Numerics& n = datapath.numerics;
     const auto is_ieee = [](FormatId id) { return format(id).has_infinity(); };
-    return is_ieee(n.a.format) && is_ieee(n.b.format) &&
-           is_of_trees(choose_on_gpu(n, SortedTree(datapath.tree)).evaluator.value_or(GpuEvaluator::terms));
+    return is_ieee(n.a.format) && is_ieee(n.b.format) && is_of(GpuEvaluator::accumulations, datapath);
   };
-  const auto random_tree = [] {
-    return *rc::gen::arbitrary<bool>() ? test::random_tree_of_sums() : test::random_chain_of_accumulations();
-  };
-  const Datapath datapath = test::draw_until(random_tree, takes);
-  const GpuDatapath d = make_gpu_datapath(datapath).datapath.value();
+  const Datapath datapath = test::draw_until(test::random_chain_of_accumulations, takes);
+  const GpuDatapath d = made_of(datapath).datapath.value();
   const Numerics& n = datapath.numerics;
   Tiles tiles = make_tiles(n.a.format, n.b.format, n.c.format, n.result, 1, kRows, kColumns,
                            static_cast<std::size_t>(datapath.tree.k));
@@ -353,26 +340,16 @@ RC_GTEST_PROP(GpuEmulator, LeavesOverOfAPatchOfATreeWhatHasASpecialOperand, ()) 
   const SideArrays<false> b(d, tiles);
   gpu::PatchCodes codes;
   put_c(tiles, codes);
-  RC_ASSERT(patch_of_trees(d, a.side, b.side, codes) == expected);
+  RC_ASSERT(patch_of_accumulations(d, a.side, b.side, codes) == expected);
 }
 
 /// Of zeros and few of the smallest numbers, of which mostly all products of an element have one sign.
 RC_GTEST_PROP(GpuEmulator, GivesZerosTheirSigns, ()) {
   const auto random_sums = [] {
-    switch (*rc::gen::inRange(0, 4)) {
-      case 0:
-        return test::random_tree_of_sums();
-      case 2:
-        return random_rounded_tree();
-      case 1:
-        return test::random_chain_of_accumulations();
-      default:
-        return test::random_patch_datapath();
-    }
+    return *rc::gen::arbitrary<bool>() ? test::random_chain_of_accumulations() : test::random_patch_datapath();
   };
   const auto takes = [](const Datapath& datapath) {
-    const auto evaluator = choose_on_gpu(datapath.numerics, SortedTree(datapath.tree)).evaluator;
-    return evaluator && (is_of_trees(*evaluator) || *evaluator == GpuEvaluator::patches);
+    return is_of(GpuEvaluator::accumulations, datapath) || is_of(GpuEvaluator::patches, datapath);
   };
   const Datapath datapath = test::draw_until(random_sums, takes);
   const Numerics& n = datapath.numerics;
@@ -397,15 +374,6 @@ RC_GTEST_PROP(GpuEmulator, GivesZerosTheirSigns, ()) {
   expect_gpu_equals_exact(datapath, tiles);
 }
 
-/// Those of the space of candidates.
-Datapath random_candidate() {
-  static const std::array kInstructions = {"mma.m16n8k8.f32.f16.f16.f32",    "mma.m16n8k16.f16.f16.f16.f16",
-                                           "mma.m16n8k8.f32.tf32.tf32.f32",  "mma.m16n8k16.f32.bf16.bf16.f32",
-                                           "mma.m16n8k32.f32.e5m2.e4m3.f32", "mma.m16n8k16.f16.e4m3.e5m2.f16"};
-  const Space space(*find_instruction(*rc::gen::elementOf(kInstructions)));
-  std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
-  return space.datapath(draw(space, random));
-}
 Datapath random_known_datapath() {
   static const std::vector<CatalogueEntry> entries = catalogue(ArchId::sm_90);
   return (*rc::gen::elementOf(entries)).datapath;
@@ -417,34 +385,27 @@ struct Generator {
 };
 const Generator kGenerators[] = {
     {"the catalogue", random_known_datapath},
-    {"candidates", random_candidate},
-    {"integers", test::random_integer_datapath},
-    {"integer operands", [] { return test::with_integer_operands(random_known_datapath()); }},
-    {"far alignments", [] { return test::with_far_alignments(random_candidate()); }},
+    {"patches", test::random_patch_datapath},
+    {"integers", test::random_chain_of_integers},
     {"FMA chains", test::random_fma_chain},
     {"single precision", test::random_single_precision_datapath},
-    {"trees of sums", random_rounded_tree},
+    {"exact sums", test::random_chain_of_exact_sums},
     {"accumulations", test::random_chain_of_accumulations},
-    {"any sums", test::random_datapath},
 };
 
-/// And each row of the GPU's table that takes tiles is reached; tests/emu/cuda_products_test.cpp tries those of matrices
-/// alone.
+/// And each row of the GPU's table is reached but those of block scales, which tests/emu/cuda_products_test.cpp tries.
 TEST(GpuEmulator, EqualsExactOnDatapathsOfEveryGenerator) {
   std::map<GpuEvaluator, int> taken;
   for (const Generator& generator : kGenerators) {
     EXPECT_TRUE(rc::check(generator.name, [&] {
       const Datapath datapath =
-          test::draw_until(generator.draw, [](const Datapath& d) { return make_gpu_datapath(d).datapath.has_value(); });
-      ++taken[make_gpu_datapath(datapath).datapath->evaluator];
+          test::draw_until(generator.draw, [](const Datapath& d) { return made_of(d).datapath.has_value(); });
+      ++taken[made_of(datapath).datapath->evaluator];
       expect_gpu_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
     }));
   }
-  for (int e = 0; e <= static_cast<int>(GpuEvaluator::terms); ++e) {
-    const auto evaluator = static_cast<GpuEvaluator>(e);
-    if (takes_matrices_alone(evaluator)) continue;
-    EXPECT_GT(taken[evaluator], 5) << e;
-  }
+  for (int e = static_cast<int>(GpuEvaluator::fma_chain); e <= static_cast<int>(GpuEvaluator::patches); ++e)
+    EXPECT_GT(taken[static_cast<GpuEvaluator>(e)], 5) << e;
 }
 
 }  // namespace

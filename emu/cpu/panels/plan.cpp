@@ -89,10 +89,8 @@ bool floats_hold_products(const Numerics& n) {
 /// Doubles hold such operands times their scales, and 16 bits hold the exponents of their products.
 bool are_scalable(FormatId operand) { return format(operand).storage_bits <= 8; }
 
-/// Panels are patches whose zeros are positive. What is not ordinary goes as a tree of sums.
+/// Panels are patches. What is not ordinary goes as a tree of sums.
 WhyNot why_no_patches(const Numerics& n, const SortedTree& tree) {
-  const Unit& last = n.units[static_cast<std::size_t>(tree.nodes.back().unit)];
-  if (last.zero_sign != ZeroSign::positive) return "its zeros may be negative";
   Numerics unscaled = n;
   unscaled.scales.reset();
   if (const WhyNot why_not = gpu::why_no_patches(unscaled, tree); !why_not.empty()) return why_not;

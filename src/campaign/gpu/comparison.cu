@@ -320,17 +320,6 @@ struct Quads {
   static std::size_t bytes(const GpuChain& chain) {
     return 2 * static_cast<std::size_t>(chain.words) * kSide * sizeof(std::uint32_t);
   }
-  /// Whether each word has four neighbours along k, from a multiple of four on.
-  static bool suits(const GpuDatapath& d, const GpuChain& chain) {
-    if (chain.kernel != GpuChain::Kernel::quads || d.c.storage_bytes() != kBytes || d.result.storage_bytes() != kBytes)
-      return false;
-    for (int i = 0; i < kBytes * chain.words; ++i) {
-      const int first = chain.product[i / kBytes * kBytes];
-      if (first < 0 || first % kBytes != 0 || chain.product[i] != first + i % kBytes) return false;
-    }
-    return true;
-  }
-
   __device__ void load_a(const GpuDatapath& d, const GpuChain& chain, const StreamTiles& tiles,
                          std::uint64_t tile) const {
     const auto* const codes = static_cast<const std::uint8_t*>(tiles.a) + tiles.a_index(tile, 0, 0);
@@ -442,53 +431,21 @@ __global__ void __launch_bounds__(kThreads, 2)
   findings.add_digest();
 }
 
-/// Evaluators that take one problem at a time: what an operand is, and how a dot product is computed.
-struct Integers {
-  using Number = std::int32_t;
-  template <bool kIsA>
-  __device__ static Number read(const GpuDatapath& d, std::uint64_t code) {
-    return static_cast<Number>(integer_of(kIsA ? d.a : d.b, code));
-  }
-  __device__ static std::uint64_t dot(const GpuDatapath& d, const Number* a, const Number* b, std::uint64_t c) {
-    return gpu::integer_dot(d, a, kSide, b, kSide, c);
-  }
-};
-struct SinglePrecision {
-  using Number = float;
-  template <bool kIsA>
-  __device__ static Number read(const GpuDatapath& d, std::uint64_t code) {
-    return gpu::single_of(kIsA ? d.a : d.b, kIsA ? d.a_fields : d.b_fields, static_cast<std::uint32_t>(code));
-  }
-  __device__ static std::uint64_t dot(const GpuDatapath& d, const Number* a, const Number* b, std::uint64_t c) {
-    return gpu::single_precision_dot(d, a, kSide, b, kSide, c);
-  }
-};
-struct Terms {
-  using Number = std::uint64_t;
-  template <bool kIsA>
-  __device__ static Number read(const GpuDatapath&, std::uint64_t code) {
-    return code;
-  }
-  __device__ static std::uint64_t dot(const GpuDatapath& d, const Number* a, const Number* b, std::uint64_t c) {
-    return gpu::terms_dot(d, a, kSide, b, kSide, c);
-  }
-};
-template <class Evaluator>
+/// The machine's own operations in single precision, one problem at a time.
 __global__ void __launch_bounds__(kThreads)
-    one_by_one_kernel(const __grid_constant__ GpuDatapath d, const __grid_constant__ StreamTiles tiles,
-                      StreamResult* result) {
-  using Number = typename Evaluator::Number;
-  auto* const a = reinterpret_cast<Number*>(shared_memory);
+    singles_kernel(const __grid_constant__ GpuDatapath d, const __grid_constant__ StreamTiles tiles,
+                   StreamResult* result) {
+  auto* const a = reinterpret_cast<float*>(shared_memory);
   auto* const b = a + d.k * kSide;
   Findings findings(tiles, result);
   for (std::uint64_t tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
     for (int first_column = 0; first_column < tiles.shape.n; first_column += kSide) {
       __syncthreads();  // all are done with what was there
       load_side(d, tiles, tile, true, 0, [&](int line, int place, std::uint64_t code) {
-        a[place * kSide + line] = Evaluator::template read<true>(d, code);
+        a[place * kSide + line] = gpu::single_of(d.a, d.a_fields, static_cast<std::uint32_t>(code));
       });
       load_side(d, tiles, tile, false, first_column, [&](int line, int place, std::uint64_t code) {
-        b[place * kSide + line] = Evaluator::template read<false>(d, code);
+        b[place * kSide + line] = gpu::single_of(d.b, d.b_fields, static_cast<std::uint32_t>(code));
       });
       __syncthreads();
       for (int i = static_cast<int>(threadIdx.x); i < kSide * kSide; i += kThreads) {
@@ -499,7 +456,7 @@ __global__ void __launch_bounds__(kThreads)
         const std::uint64_t observed = load_code(tiles.d, place, d.result.storage_bytes());
         const std::uint64_t index = findings.index(tile, row, first_column + column);
         findings.add(index, observed);
-        if (Evaluator::dot(d, a + row, b + column, c) != observed) findings.disagree(index);
+        if (gpu::single_precision_dot(d, a + row, kSide, b + column, kSide, c) != observed) findings.disagree(index);
       }
     }
   }
@@ -512,27 +469,20 @@ cudaError_t launch_comparison(const GpuDatapath& d, const StreamTiles& tiles, St
   const auto launch = [&](auto* kernel, std::size_t shared_bytes, const auto&... more) {
     return launch_resident(kernel, {kThreads, shared_bytes, tiles.stream}, tiles.count, d, tiles, more..., result);
   };
-  const auto one_by_one = [&]<class Evaluator>() {
-    const std::size_t numbers = 2 * static_cast<std::size_t>(d.k) * kSide;  // of both sides
-    return launch(one_by_one_kernel<Evaluator>, numbers * sizeof(typename Evaluator::Number));
-  };
+  const std::size_t numbers = 2 * static_cast<std::size_t>(d.k) * kSide;  // of both sides
   switch (d.evaluator) {
     case GpuEvaluator::integers: {
       const GpuChain chain(d, static_cast<std::uint64_t>(d.k));
-      if (Quads::suits(d, chain)) return launch(quads_kernel, Quads::bytes(chain), TileBytes(tiles, d), chain);
-      return one_by_one.template operator()<Integers>();
+      return launch(quads_kernel, Quads::bytes(chain), TileBytes(tiles, d), chain);
     }
     case GpuEvaluator::single_precision:
-      return one_by_one.template operator()<SinglePrecision>();
+      return launch(singles_kernel, numbers * sizeof(float));
     case GpuEvaluator::fma_chain:
-      return launch(chains_kernel, 2 * static_cast<std::size_t>(d.k) * kSide * sizeof(double), TileBytes(tiles, d));
-    case GpuEvaluator::scaled_patches:  // of matrices alone
+      return launch(chains_kernel, numbers * sizeof(double), TileBytes(tiles, d));
+    case GpuEvaluator::scaled_patches:  // these are of matrices alone
     case GpuEvaluator::scaled_sums:
-    case GpuEvaluator::brackets:
     case GpuEvaluator::accumulations:
-    case GpuEvaluator::tree_patches:  // none of the instructions that streams are put through has one of these
-    case GpuEvaluator::terms:
-      return one_by_one.template operator()<Terms>();
+    case GpuEvaluator::brackets:
     case GpuEvaluator::patches:
       break;
   }
