@@ -249,24 +249,10 @@ struct DotEvaluation {
 
   // --- Sums of any terms, which may be infinities and NaNs.
 
-  int rank(NanOperand which) const {
-    const auto& order = n().nan.order;
-    return static_cast<int>(std::find(order.begin(), order.end(), which) - order.begin());
-  }
-
-  static Value128 make_nan(std::uint64_t payload, int rank) {
-    Value128 v;
-    v.kind = Value128::Kind::nan;
-    v.payload = payload;
-    v.rank = rank;
-    return v;
-  }
   Value128 nan(const OperandRule& rule, std::uint64_t code, NanOperand which) const {
     const bool keeps = n().nan.propagate && rule.format == n().result;
-    return make_nan(keeps ? code | nan_code(format(rule.format)) : n().nan.code, rank(which));
+    return nan_value(keeps ? code | nan_code(format(rule.format)) : n().nan.code, nan_rank(n().nan, which));
   }
-  /// A NaN that no operand brought ranks behind all that one did.
-  Value128 generated_nan() const { return make_nan(n().nan.code, static_cast<int>(n().nan.order.size())); }
 
   Value128 operand(const DecodedNumbers& numbers, std::size_t at, const OperandRule& rule, std::uint64_t code,
                    NanOperand which) const {
@@ -291,28 +277,9 @@ struct DotEvaluation {
     const Value128 x = operand(d.a(), p.a + kk, n().a, a_code, NanOperand::a);
     const Value128 y = operand(d.b(), p.b + kk, n().b, b_code, NanOperand::b);
     using Kind = Value128::Kind;
-    if (x.kind == Kind::nan || y.kind == Kind::nan) {
-      if (x.kind != Kind::nan) return y;
-      return y.kind == Kind::nan && y.rank < x.rank ? y : x;
-    }
-    Value128 v;
-    v.negative = x.negative != y.negative;
-    v.exponent = x.exponent + y.exponent;
-    v.lsb = x.lsb + y.lsb;
-    if (x.kind == Kind::infinity || y.kind == Kind::infinity) {
-      if (x.is_zero() || y.is_zero()) return generated_nan();
-      v.kind = Kind::infinity;
-      return n().scales && !plan.scales_sums ? scaled(v, k) : v;
-    }
-    v.magnitude =
-        n().product.operation == ProductOperation::exclusive_or ? x.magnitude ^ y.magnitude : x.magnitude * y.magnitude;
-    if (v.magnitude == 0) v.lsb = 0;
+    Value128 v = multiply(x, y, n().product.operation, n().nan);
     if (n().scales && !plan.scales_sums) v = scaled(v, k);
-    if (v.magnitude != 0) {
-      const int leading = bit_width(v.magnitude) - 1 + v.lsb;
-      if (n().product.exponent == ProductExponent::normalised) v.exponent = leading;
-      if (n().product.infinite_from && leading >= *n().product.infinite_from) v.kind = Kind::infinity;
-    }
+    limit(n().product, v);
     if (v.kind == Kind::finite && !n().product.round.empty()) {
       Rounded<uint128> r{v.magnitude, v.lsb, v.exponent, v.negative};
       apply_steps<kTrace>(r, n().product.round, 0, UnderflowSign::kept, minimum_exponents(), consulted);
@@ -331,10 +298,10 @@ struct DotEvaluation {
                                      tiles.sb[(p.tile * blocks + block) * tiles.n + p.column]}) {
       if (v.kind == Value128::Kind::nan) return v;
       const Decoded scale = decode(f, code);
-      if (scale.number_class == NumberClass::nan) return generated_nan();
+      if (scale.number_class == NumberClass::nan) return generated_nan(n().nan);
       const bool zero = scale.significand == 0;
       if (v.kind == Value128::Kind::infinity) {
-        if (zero) return generated_nan();
+        if (zero) return generated_nan(n().nan);
         continue;
       }
       v.aligns_as_zero = v.aligns_as_zero && !zero;
@@ -357,42 +324,9 @@ struct DotEvaluation {
         break;
     }
     Value128 v = results[t.index];
-    if (v.kind == Value128::Kind::nan) v.rank = rank(NanOperand::c);
+    if (v.kind == Value128::Kind::nan) v.rank = nan_rank(n().nan, NanOperand::c);
     return v;
   }
-
-  /// What a sum's terms have in common.
-  struct Survey {
-    const Value128 *nan = nullptr, *positive_infinity = nullptr, *negative_infinity = nullptr;
-    bool all_negative = true, any_negative = false, any_zero = false, any_nonzero = false;  // of the finite ones
-    int highest_exponent = 2 * kNotAligned32;
-
-    void add(const Value128& v, bool natural_zeros) {
-      if (v.kind == Value128::Kind::nan) {
-        if (nan == nullptr || v.rank < nan->rank) nan = &v;
-        return;
-      }
-      if (v.kind == Value128::Kind::infinity) {
-        (v.negative ? negative_infinity : positive_infinity) = &v;
-        return;
-      }
-      all_negative = all_negative && v.negative;
-      any_negative = any_negative || v.negative;
-      if (v.magnitude != 0) any_nonzero = true;
-      if (v.magnitude == 0 && !v.aligns_as_zero) any_zero = true;
-      if (v.magnitude != 0 || v.aligns_as_zero || natural_zeros)
-        highest_exponent = std::max(highest_exponent, v.exponent);
-    }
-
-    /// The sum, if not all terms are finite.
-    std::optional<Value128> special(const Value128& of_opposite_infinities) const {
-      if (nan != nullptr) return *nan;
-      if (positive_infinity != nullptr && negative_infinity != nullptr) return of_opposite_infinities;
-      if (positive_infinity != nullptr) return *positive_infinity;
-      if (negative_infinity != nullptr) return *negative_infinity;
-      return std::nullopt;
-    }
-  };
 
   /// The sum of a block's finite products, times the block's scales.
   Value128 scaled_sum(const SortedNode& node, const Unit& unit, const Rounded<uint128>& r, bool any_nonzero) {
@@ -413,13 +347,15 @@ struct DotEvaluation {
     const std::size_t count = node.terms.size();
     Values128<72> on_stack(count);
     Value128* const terms = on_stack.data();
-    Survey survey;
+    TermsSurvey survey;
     for (std::size_t i = 0; i < count; ++i) {
       terms[i] = term(node.terms[i], results);
       survey.add(terms[i], unit.zero_exponent.kind == ZeroExponentKind::natural);
     }
-    if (const auto special_one = survey.special(generated_nan()))
-      return unit.scaled ? scaled(*special_one, node.products.front()) : *special_one;
+    if (!survey.is_finite()) {
+      const Value128 special_one = survey.special(n().nan);
+      return unit.scaled ? scaled(special_one, node.products.front()) : special_one;
+    }
     if constexpr (kTrace) {
       if (survey.highest_exponent <= watch_exponent && unit.fraction_bits != kExact) {
         for (std::size_t i = 0; i < count; ++i) {
@@ -435,12 +371,7 @@ struct DotEvaluation {
 
     Rounded<uint128> r{0, 0, alignment, false};
     if (survey.any_nonzero) r = cut_and_add(unit, terms, count, alignment);
-    r.exponent = alignment;
-    if (r.magnitude == 0) {
-      r.lsb = 0;
-      if (alignment <= kNotAligned32 / 2) r.exponent = 0;
-      r.negative = zero_is_negative(unit, survey.all_negative, survey.any_negative);
-    }
+    complete_sum(r, unit, alignment, survey.all_negative, survey.any_negative);
     Value128 result;
     if (unit.scaled) {
       const Value128 sum = scaled_sum(node, unit, r, survey.any_nonzero);

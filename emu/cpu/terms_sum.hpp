@@ -3,10 +3,7 @@
 
 #include <algorithm>
 
-#include "emu/multiword_sum.hpp"
-#include "emu/rounding_steps.hpp"
-#include "emu/value128.hpp"
-#include "tcnum/datapath.hpp"
+#include "emu/terms.hpp"
 
 namespace tcnum {
 
@@ -15,11 +12,6 @@ inline int lowest_bit(const Value128& v) {
   const auto low = static_cast<std::uint64_t>(v.magnitude);
   return v.lsb +
          (low != 0 ? std::countr_zero(low) : 64 + std::countr_zero(static_cast<std::uint64_t>(v.magnitude >> 64)));
-}
-
-/// ±sum of magnitudes that were scaled to one lsb.
-inline Rounded<uint128> signed_sum(int128 sum, int lsb) {
-  return {static_cast<uint128>(sum < 0 ? -sum : sum), lsb, 0, sum < 0};
 }
 
 /// All terms are cut at a finite number of bits.
@@ -39,35 +31,6 @@ inline Rounded<uint128> sum_of_cut_terms(const Unit& unit, int first_bits, const
   return signed_sum(sum, lsb);
 }
 
-/// Adds what is left of the terms, none of which is cut any more.
-inline Rounded<uint128> sum_exactly(const Value128* terms, std::size_t count) {
-  int lowest = 1 << 28, highest = -(1 << 28);
-  for (std::size_t i = 0; i < count; ++i) {
-    const Value128& v = terms[i];
-    if (v.magnitude == 0) continue;
-    lowest = std::min(lowest, v.lsb);
-    highest = std::max(highest, v.lsb + bit_width(v.magnitude));
-  }
-  if (highest < lowest) return {0, 0, 0, false};
-  constexpr int kCarryBits = 12, kSumBits = 126;
-  if (highest - lowest + kCarryBits < kSumBits) {
-    int128 sum = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const Value128& v = terms[i];
-      if (v.magnitude == 0) continue;
-      const auto x = static_cast<int128>(v.magnitude << (v.lsb - lowest));
-      sum += v.negative ? -x : x;
-    }
-    return signed_sum(sum, lowest);
-  }
-  constexpr int kMostSpan = 50000;  // descriptions have exponents up to ±20000 (emu/datapath_json.cpp)
-  MultiwordSum<kMostSpan> sum(lowest, highest - lowest + kCarryBits);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (terms[i].magnitude != 0) sum.add(terms[i].negative, terms[i].magnitude, terms[i].lsb);
-  }
-  return sum.value();
-}
-
 /// The sum of a unit's finite terms, each cut as the unit says; changes the terms.
 inline Rounded<uint128> cut_and_add(const Unit& unit, Value128* terms, std::size_t count, int alignment) {
   const int first_bits = unit.first_fraction_bits.value_or(unit.fraction_bits);
@@ -75,14 +38,13 @@ inline Rounded<uint128> cut_and_add(const Unit& unit, Value128* terms, std::size
     return sum_of_cut_terms(unit, first_bits, terms, count, alignment);
   }
   // Exact, but for a first term that is cut, or a cut of all but the first.
-  for (std::size_t i = 0; i < count; ++i) {
-    Value128& v = terms[i];
-    const int bits = i == 0 ? first_bits : unit.fraction_bits;
-    if (v.magnitude == 0 || bits == kExact || v.lsb >= alignment - bits) continue;
-    v.magnitude = round_right(v.magnitude, alignment - bits - v.lsb, v.negative, unit.align_rounding);
-    v.lsb = alignment - bits;
-  }
-  return sum_exactly(terms, count);
+  for (std::size_t i = 0; i < count; ++i) cut(unit, alignment, i == 0, terms[i]);
+  constexpr int kMostSpan = 50000;  // descriptions have exponents up to ±20000 (emu/datapath_json.cpp)
+  return sum_exactly<kMostSpan>([&](const auto& visit) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (terms[i].magnitude != 0) visit(terms[i]);
+    }
+  });
 }
 
 }  // namespace tcnum

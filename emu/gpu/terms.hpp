@@ -3,30 +3,12 @@
 #pragma once
 
 #include "dot_product.hpp"
-#include "emu/alignment.hpp"
-#include "emu/multiword_sum.hpp"
-#include "emu/rounding_steps.hpp"
-#include "emu/value128.hpp"
+#include "emu/terms.hpp"
 
 namespace tcnum::gpu {
 
 /// Bits from the lowest of an exact sum's terms to the highest, at most: gpu/requirements.cpp bounds their exponents.
 inline constexpr int kMostTermExponent = 2500, kMostTermSpan = 6000;
-
-/// Where a NaN of an operand stands in the datapath's order.
-TCNUM_HOST_DEVICE inline int nan_rank(const GpuDatapath& d, NanOperand which) {
-  int rank = 0;
-  while (d.nan.order[static_cast<std::size_t>(rank)] != which) ++rank;
-  return rank;
-}
-TCNUM_HOST_DEVICE inline Value128 nan_value(std::uint64_t payload, int rank) {
-  Value128 v;
-  v.kind = Value128::Kind::nan;
-  v.payload = payload;
-  v.rank = rank;
-  return v;
-}
-TCNUM_HOST_DEVICE inline int leading(const Value128& v) { return bit_width(v.magnitude) - 1 + v.lsb; }
 
 /// What a code of an operand is.
 TCNUM_HOST_DEVICE inline Value128 operand_value(const GpuDatapath& d, const Format& f, const OperandRule& rule,
@@ -34,7 +16,7 @@ TCNUM_HOST_DEVICE inline Value128 operand_value(const GpuDatapath& d, const Form
   const Decoded x = decode(f, code);
   if (x.number_class == NumberClass::nan) {
     const bool keeps = d.nan.propagate && f.id == d.result.id;
-    return nan_value(keeps ? code | d.quiet : d.nan.code, nan_rank(d, which));
+    return nan_value(keeps ? code | d.quiet : d.nan.code, nan_rank(d.nan, which));
   }
   Value128 v;
   v.negative = x.negative;
@@ -82,7 +64,7 @@ struct OperandsOfSides {
   TCNUM_HOST_DEVICE static Value128 number(const GpuDatapath& d, const Side<kIsA>& side, int place, int line) {
     const std::uint32_t high = high_word(side.value[Side<kIsA>::value_at(place, line)]);
     const bool is_special = side.is_special(place, line), is_zero = side.is_zero(place, line);
-    if (is_special && is_zero) return nan_value(d.nan.code, nan_rank(d, kIsA ? NanOperand::a : NanOperand::b));
+    if (is_special && is_zero) return nan_value(d.nan.code, nan_rank(d.nan, kIsA ? NanOperand::a : NanOperand::b));
     Value128 v;
     v.negative = (high & kSignBit) != 0;
     if (is_special) v.kind = Value128::Kind::infinity;
@@ -111,32 +93,9 @@ class TermsEvaluation {
   }
 
  private:
-  /// A NaN that no operand brought ranks behind all that one did.
-  TCNUM_HOST_DEVICE Value128 generated_nan() const {
-    return nan_value(d_.nan.code, static_cast<int>(d_.nan.order.size()));
-  }
-
   TCNUM_HOST_DEVICE Value128 product(int place) const {
-    const Value128 x = operands_.a(d_, place), y = operands_.b(d_, place);
-    if (x.kind == Kind::nan || y.kind == Kind::nan) {
-      if (x.kind != Kind::nan) return y;
-      return y.kind == Kind::nan && y.rank < x.rank ? y : x;
-    }
-    Value128 v;
-    v.negative = x.negative != y.negative;
-    v.exponent = x.exponent + y.exponent;
-    if (x.kind == Kind::infinity || y.kind == Kind::infinity) {
-      if (x.is_zero() || y.is_zero()) return generated_nan();
-      v.kind = Kind::infinity;
-      return v;
-    }
-    const bool differ = d_.product.operation == ProductOperation::exclusive_or;
-    v.magnitude = differ ? x.magnitude ^ y.magnitude : x.magnitude * y.magnitude;
-    if (v.magnitude != 0) {
-      v.lsb = x.lsb + y.lsb;
-      if (d_.product.exponent == ProductExponent::normalised) v.exponent = leading(v);
-      if (d_.product.infinite_from && leading(v) >= *d_.product.infinite_from) v.kind = Kind::infinity;
-    }
+    Value128 v = multiply(operands_.a(d_, place), operands_.b(d_, place), d_.product.operation, d_.nan);
+    limit(d_.product, v);
     if (v.kind == Kind::finite && !d_.product.round.empty())
       round(d_.product.round, 0, UnderflowSign::kept, Rounded<uint128>{v.magnitude, v.lsb, v.exponent, v.negative}, v);
     return v;
@@ -157,7 +116,7 @@ class TermsEvaluation {
   TCNUM_HOST_DEVICE Value128 other(const GpuNode& node, int which) const {
     if (node.others[which] == GpuNode::kAccumulator) return c_;
     Value128 v = results_[node.others[which]];
-    if (v.kind == Kind::nan) v.rank = nan_rank(d_, NanOperand::c);
+    if (v.kind == Kind::nan) v.rank = nan_rank(d_.nan, NanOperand::c);
     return v;
   }
   /// Calls with each term, and whether it is the first.
@@ -170,90 +129,25 @@ class TermsEvaluation {
     }
   }
 
-  /// What a sum's terms have in common.
-  struct Survey {
-    Value128 nan;
-    bool positive_infinity = false, negative_infinity = false;
-    bool all_negative = true, any_negative = false, any_zero = false;  // of the finite ones
-    int highest = 2 * kNotAligned32;
-
-    TCNUM_HOST_DEVICE void add(const Value128& v, bool natural_zeros) {
-      if (v.kind == Kind::nan) {
-        if (nan.kind != Kind::nan || v.rank < nan.rank) nan = v;
-        return;
-      }
-      if (v.kind == Kind::infinity) {
-        (v.negative ? negative_infinity : positive_infinity) = true;
-        return;
-      }
-      all_negative = all_negative && v.negative;
-      any_negative = any_negative || v.negative;
-      if (v.magnitude == 0) any_zero = true;
-      if ((v.magnitude != 0 || natural_zeros) && v.exponent > highest) highest = v.exponent;
-    }
-  };
-
-  /// What is left of a term.
-  TCNUM_HOST_DEVICE static void cut(const Unit& unit, int alignment, bool first, Value128& v) {
-    if (!first && unit.drop_below && v.exponent < alignment - *unit.drop_below) v.magnitude = 0;
-    const int bits = first && unit.first_fraction_bits ? *unit.first_fraction_bits : unit.fraction_bits;
-    if (v.magnitude == 0 || bits == kExact || v.lsb >= alignment - bits) return;
-    v.magnitude = round_right(v.magnitude, alignment - bits - v.lsb, v.negative, unit.align_rounding);
-    v.lsb = alignment - bits;
-  }
-
   TCNUM_HOST_DEVICE Rounded<uint128> cut_and_add(const GpuNode& node, const Unit& unit, int alignment) const {
-    const auto each_cut = [&](const auto& each) {
+    return sum_exactly<kMostTermSpan>([&](const auto& visit) {
       each_term(node, [&](Value128 v, bool first) {
         cut(unit, alignment, first, v);
-        if (v.magnitude != 0) each(v);
+        if (v.magnitude != 0) visit(v);
       });
-    };
-    constexpr int kFar = 1 << 28, kCarryBits = 12, kSumBits = 126;
-    int lowest = kFar, highest = -kFar;
-    each_cut([&](const Value128& v) {
-      lowest = v.lsb < lowest ? v.lsb : lowest;
-      highest = leading(v) + 1 > highest ? leading(v) + 1 : highest;
     });
-    if (highest < lowest) return {0, 0, 0, false};
-    if (highest - lowest + kCarryBits < kSumBits) {
-      int128 sum = 0;
-      each_cut([&](const Value128& v) {
-        const auto x = static_cast<int128>(v.magnitude << (v.lsb - lowest));
-        sum += v.negative ? -x : x;
-      });
-      return {static_cast<uint128>(sum < 0 ? -sum : sum), lowest, 0, sum < 0};
-    }
-    return add_far_apart(lowest, highest - lowest + kCarryBits, each_cut);
-  }
-  template <class EachCut>
-  TCNUM_HOST_DEVICE TCNUM_NOINLINE static Rounded<uint128> add_far_apart(int lsb, int span, const EachCut& each_cut) {
-    MultiwordSum<kMostTermSpan> sum(lsb, span);
-    each_cut([&](const Value128& v) { sum.add(v.negative, v.magnitude, v.lsb); });
-    return sum.value();
   }
 
   TCNUM_HOST_DEVICE Value128 sum(const GpuNode& node) const {
     const Unit& unit = d_.units[node.unit];
-    Survey survey;
+    TermsSurvey survey;
     each_term(node,
               [&](const Value128& v, bool) { survey.add(v, unit.zero_exponent.kind == ZeroExponentKind::natural); });
-    Value128 result;
-    if (survey.nan.kind == Kind::nan) return survey.nan;
-    if (survey.positive_infinity && survey.negative_infinity) return generated_nan();
-    if (survey.positive_infinity || survey.negative_infinity) {
-      result.kind = Kind::infinity;
-      result.negative = survey.negative_infinity;
-      return result;
-    }
-    const int alignment = alignment_of(unit, survey.highest, survey.any_zero);
+    if (!survey.is_finite()) return survey.special(d_.nan);
+    const int alignment = alignment_of(unit, survey.highest_exponent, survey.any_zero);
     Rounded<uint128> r = cut_and_add(node, unit, alignment);
-    r.exponent = alignment;
-    if (r.magnitude == 0) {
-      r.lsb = 0;
-      if (alignment <= kNotAligned32 / 2) r.exponent = 0;  // nothing took part
-      r.negative = zero_is_negative(unit, survey.all_negative, survey.any_negative);
-    }
+    complete_sum(r, unit, alignment, survey.all_negative, survey.any_negative);
+    Value128 result;
     round(unit.result, alignment, unit.underflow_sign, r, result);
     return result;
   }
