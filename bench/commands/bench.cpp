@@ -125,9 +125,6 @@ std::vector<GemmShape> own_shapes(const BenchOptions& options) {
   const std::string& file = options.shapes;
   std::vector<GemmShape> shapes;
   if (file.empty()) return shapes;
-  if (std::ranges::any_of(options.axes, [](const std::string& axis) { return axis.starts_with("shapes="); })) {
-    throw InputError("-a shapes: expected either that or --shapes");
-  }
   for (const ShapeRow& row : read_shapes(file, false)) {
     const GemmShape& s = row.shape;
     for (const std::size_t size : {s.m, s.n, s.k}) {

@@ -21,15 +21,6 @@ std::size_t copy_buffer_bytes(const Row& row, bool from_l2) {
   return std::max<std::size_t>(1, bytes / kCopyBufferPiece) * kCopyBufferPiece;
 }
 
-/// Copies from the L2 until the device's clock has settled, once.
-void settle_copy_clock(const Row& row) {
-  if (row.settings.warm_up_seconds <= 0) return;
-  CopyWork work{.method = {}, .copy_bytes = 4096, .stages = 1, .warps = 16, .copies = 1000};
-  work.buffer_bytes = copy_buffer_bytes(row, work.from_l2);
-  row.device.fill(work.buffer_bytes, row.settings.fill_seed());
-  settle_clock(row.settings, [&] { row.device.copy(work, 1); });
-}
-
 [[noreturn]] void no_such_size() { throw UnavailableError("none of these sizes is one that such a copy can have"); }
 
 /// Latency by size: nothing else goes on on the device.
@@ -208,7 +199,7 @@ Measurement measurement_of_methods(std::string name, const char* meaning, std::s
             if (row.arch > way.last) {
               throw UnavailableError(fmt::format("{} is not built for {}", way.name, arch(row.arch).name));
             }
-            settle_copy_clock(row);
+            settle_clock(row);
             measure(row, way.method);
           }};
 }

@@ -36,36 +36,33 @@ constexpr auto kArchPeaks = std::to_array<ArchRow>({
     {sm_90, kBytes, 8192},
 });
 
-// Dense. By the start of the device's name; the first that fits counts.
-constexpr std::string_view kH200 = "NVIDIA H200 datasheet (half of the rates that it gives with sparsity)";
-constexpr std::string_view kH100 = "NVIDIA H100 datasheet (half of the rates that it gives with sparsity)";
-constexpr std::string_view kA100 = "NVIDIA A100 datasheet";
+// Dense. By the start of the device's name; the first that fits counts. Sources: NVIDIA's datasheets of the H200 and
+// the H100 (half of the rates that they give with sparsity) and of the A100.
 struct DeviceRow {
   std::string_view device;
   FormatSet operands;
   double tera_operations;
-  std::string_view source;
 };
 constexpr auto kDevicePeaks = std::to_array<DeviceRow>({
-    {"NVIDIA H200 NVL", kHalves, 835.5, kH200},
-    {"NVIDIA H200 NVL", kTf32, 417.5, kH200},
-    {"NVIDIA H200 NVL", kFp8, 1670.5, kH200},
-    {"NVIDIA H200 NVL", kBytes, 1670.5, kH200},
-    {"NVIDIA H200 NVL", kFp64, 60, kH200},
-    {"NVIDIA H200", kHalves, 989.5, kH200},
-    {"NVIDIA H200", kTf32, 494.5, kH200},
-    {"NVIDIA H200", kFp8, 1979, kH200},
-    {"NVIDIA H200", kBytes, 1979, kH200},
-    {"NVIDIA H200", kFp64, 67, kH200},
-    {"NVIDIA H100 80GB HBM3", kHalves, 989.5, kH100},
-    {"NVIDIA H100 80GB HBM3", kTf32, 494.5, kH100},
-    {"NVIDIA H100 80GB HBM3", kFp8, 1979, kH100},
-    {"NVIDIA H100 80GB HBM3", kBytes, 1979, kH100},
-    {"NVIDIA H100 80GB HBM3", kFp64, 67, kH100},
-    {"NVIDIA A100", kHalves, 312, kA100},
-    {"NVIDIA A100", kTf32, 156, kA100},
-    {"NVIDIA A100", kBytes, 624, kA100},
-    {"NVIDIA A100", kFp64, 19.5, kA100},
+    {"NVIDIA H200 NVL", kHalves, 835.5},
+    {"NVIDIA H200 NVL", kTf32, 417.5},
+    {"NVIDIA H200 NVL", kFp8, 1670.5},
+    {"NVIDIA H200 NVL", kBytes, 1670.5},
+    {"NVIDIA H200 NVL", kFp64, 60},
+    {"NVIDIA H200", kHalves, 989.5},
+    {"NVIDIA H200", kTf32, 494.5},
+    {"NVIDIA H200", kFp8, 1979},
+    {"NVIDIA H200", kBytes, 1979},
+    {"NVIDIA H200", kFp64, 67},
+    {"NVIDIA H100 80GB HBM3", kHalves, 989.5},
+    {"NVIDIA H100 80GB HBM3", kTf32, 494.5},
+    {"NVIDIA H100 80GB HBM3", kFp8, 1979},
+    {"NVIDIA H100 80GB HBM3", kBytes, 1979},
+    {"NVIDIA H100 80GB HBM3", kFp64, 67},
+    {"NVIDIA A100", kHalves, 312},
+    {"NVIDIA A100", kTf32, 156},
+    {"NVIDIA A100", kBytes, 624},
+    {"NVIDIA A100", kFp64, 19.5},
 });
 
 /// Half of A's elements are left out.
@@ -110,21 +107,16 @@ std::optional<double> peak_operations_per_clock(ArchId arch, FormatId operand, b
   return std::nullopt;
 }
 
-std::optional<DatasheetPeak> datasheet_peak(std::string_view device, FormatId operand, bool sparse) {
+std::optional<double> datasheet_peak(std::string_view device, FormatId operand, bool sparse) {
   for (const DeviceRow& row : kDevicePeaks) {
     if (device.starts_with(row.device) && row.operands.contains(operand)) {
-      return DatasheetPeak{row.tera_operations * factor(sparse), row.source};
+      return row.tera_operations * factor(sparse);
     }
   }
   return std::nullopt;
 }
 
 double Model::cycles() const { return std::max({tensor_cycles, shared_cycles, register_cycles}); }
-
-const char* Model::limit() const {
-  if (tensor_cycles >= std::max(shared_cycles, register_cycles)) return "tensor cores";
-  return shared_cycles >= register_cycles ? "shared memory" : "registers";
-}
 
 std::optional<Model> model_of(const Instruction& in, ArchId arch, bool a_in_registers) {
   const auto peak = peak_operations_per_clock(arch, in.a, in.sparse());

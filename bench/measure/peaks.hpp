@@ -17,11 +17,7 @@ constexpr double operations(const Instruction& in) { return 2.0 * in.m * in.n * 
 std::optional<double> peak_operations_per_clock(ArchId arch, FormatId operand, bool sparse);
 
 /// What the vendor gives for the whole device, in 10^12 operations a second.
-struct DatasheetPeak {
-  double tera_operations;
-  std::string_view source;
-};
-std::optional<DatasheetPeak> datasheet_peak(std::string_view device, FormatId operand, bool sparse);
+std::optional<double> datasheet_peak(std::string_view device, FormatId operand, bool sparse);
 
 /// Results of plain arithmetic of one SM in a clock, by the PTX of the operation. None: no source says.
 std::optional<double> arithmetic_per_clock(ArchId arch, std::string_view operation);
@@ -33,8 +29,6 @@ struct Model {
   double shared_cycles;    ///< of operands from shared memory
   double register_cycles;  ///< of A from registers
   double cycles() const;
-  /// "tensor cores", "shared memory" or "registers".
-  const char* limit() const;
 };
 
 /// None where the architecture's rates are not known. mma and wmma are modelled by the tensor cores alone.

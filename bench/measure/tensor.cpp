@@ -19,7 +19,6 @@ void put_model(Record& record, const Instruction& instruction, ArchId arch, bool
   const auto model = model_of(instruction, arch, a_in_registers);
   if (!cycles || !model) return;
   record.set("model_cycles", model->cycles());
-  record.set("model_limit", std::string(model->limit()));
   record.set("model_residual_percent", (*cycles / model->cycles() - 1) * 100);
 }
 
@@ -75,7 +74,7 @@ void put_rates(Record& record, const Instruction& instruction, ArchId arch, cons
     const double tera = operations(instruction) / *cycles * *clock * facts.sms * 1e-6;
     record.set("tera_ops", tera);
     if (const auto sheet = datasheet_peak(facts.device, instruction.a, instruction.sparse())) {
-      record.set("percent_of_datasheet", tera / sheet->tera_operations * 100);
+      record.set("percent_of_datasheet", tera / *sheet * 100);
     }
     if (const auto watts = record.number("power_watts")) record.set("tera_ops_per_watt", tera / *watts);
   }
@@ -84,23 +83,20 @@ void put_rates(Record& record, const Instruction& instruction, ArchId arch, cons
 
 namespace {
 
-/// That of a row which reports may look at. Throws InputError naming the row, which stands at `where`.
+/// That of a row which reports may look at: of wgmma a family's, with its N. Throws InputError naming the row, which
+/// stands at `where`.
 const Instruction& checked_instruction(const Record& record, const std::string& where) {
   const Instruction* const instruction = instruction_of(record);
-  if (instruction == nullptr) {
-    throw InputError(
-        fmt::format("{}.subject: {}: no instruction has that name (N {}); expected one that `tcnum list` shows", where,
-                    in_quotes(record.subject), in_quotes(record.text("N"))));
-  }
   const bool of_wgmma = record.measurement.ends_with("wgmma");
-  const bool family = instruction->kind == InstructionKind::wgmma && record.subject.find(kAnyN) != std::string::npos &&
-                      find_in_family(record.subject, kSmallestN) != nullptr;
-  if (of_wgmma && !family) {
-    throw InputError(
-        fmt::format("{}.subject: {}: expected a family, such as wgmma.m64nNk16.f32.f16.f16, with its N in a row of {}",
-                    where, in_quotes(record.subject), record.measurement));
-  }
-  return *instruction;
+  const auto is_family = [&] {
+    return instruction->kind == InstructionKind::wgmma && record.subject.find(kAnyN) != std::string::npos &&
+           find_in_family(record.subject, kSmallestN) != nullptr;
+  };
+  if (instruction != nullptr && (!of_wgmma || is_family())) return *instruction;
+  throw InputError(fmt::format("{}.subject: {}: expected {} (N {})", where, in_quotes(record.subject),
+                               of_wgmma ? "a family, such as wgmma.m64nNk16.f32.f16.f16, with its N in a row of wgmma"
+                                        : "an instruction that `tcnum list` shows",
+                               in_quotes(record.text("N"))));
 }
 
 }  // namespace

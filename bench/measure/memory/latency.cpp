@@ -86,7 +86,7 @@ std::vector<LatencyPoint> sweep(const Row& row, Memory memory, const std::vector
   const std::size_t least_samples = row.settings.stop.least_samples;
   std::vector<LatencyPoint> points;
   Points series{"sweep_bytes", "sweep_latency_cycles", "sweep_min_cycles", "sweep_max_cycles"};
-  std::vector<double> clocks, all;
+  std::vector<double> clocks;
   double spread = 0;
   std::uint64_t n = 0;
   for (const std::size_t size : sizes) {
@@ -102,14 +102,12 @@ std::vector<LatencyPoint> sweep(const Row& row, Memory memory, const std::vector
     const Summary s = summarise(samples);
     points.push_back({static_cast<double>(size), s.median});
     series.add(size, s.median, s.min, s.max);
-    all.insert(all.end(), samples.begin(), samples.end());
     spread = std::max(spread, s.spread_percent());
   }
   row.record.set("samples_of_a_size", static_cast<std::int64_t>(least_samples));
   row.record.set("spread_percent", spread);
   if (!clocks.empty()) row.record.set("clock_mhz", median_of(clocks));
   series.put(row.record);
-  row.record.series.push_back({"sample_latency_cycles", std::move(all)});
   return points;
 }
 

@@ -101,17 +101,12 @@ std::vector<std::size_t> quarter_octaves(std::size_t least, std::size_t most, st
   return sizes;
 }
 
-namespace {
-
-/// Loads from the L1 until the device's clock has settled, once.
 void settle_clock(const Row& row) {
   if (row.settings.warm_up_seconds <= 0) return;
   const ReadWork work{.bytes = kReadPiece, .rounds = 10'000};
   row.device.fill(work.buffer_bytes(static_cast<std::size_t>(row.device.facts().sms)), row.settings.fill_seed());
   settle_clock(row.settings, [&] { row.device.read(work); });
 }
-
-}  // namespace
 
 std::vector<Measurement> memory_measurements() {
   std::vector<Measurement> all = {latency_measurement(), bandwidth_measurement(), streams_measurement()};

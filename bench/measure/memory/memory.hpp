@@ -18,6 +18,8 @@ Measurement bandwidth_measurement();
 /// Kernels that go once over large arrays.
 Measurement streams_measurement();
 
+/// Loads from the L1 until the device's clock has settled, once in a run.
+void settle_clock(const Row& row);
 /// Throws UnavailableError unless the device's memory has room for that twice.
 void require_room(const Row& row, std::size_t bytes);
 /// A rate's share of what the memory's pins can carry, where the driver says.
