@@ -2,12 +2,8 @@
 #include "bench.hpp"
 #include "src/commands/program.hpp"
 
-namespace {
-
-tcnum::Action parse(int argc, char** argv) {
-  return tcnum::parse_command_line(argc, argv, {tcnum::add_bench, tcnum::add_model});
+int main(int argc, char** argv) {
+  return tcnum::run_program(argc, argv, [](int count, char** words) {
+    return tcnum::parse_command_line(count, words, {tcnum::add_bench, tcnum::add_model});
+  });
 }
-
-}  // namespace
-
-int main(int argc, char** argv) { return tcnum::run_program(argc, argv, parse); }

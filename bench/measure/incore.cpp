@@ -1,7 +1,6 @@
 // Plain arithmetic: latency and reciprocal throughput over instruction-level parallelism and warps.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 

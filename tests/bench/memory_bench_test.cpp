@@ -306,13 +306,6 @@ TEST(MemoryBandwidth, KeepsSmsApartAndOutOfTheirL1) {
   }
 }
 
-TEST(MemoryBandwidth, NeedsRoom) {
-  FakeDevice device;
-  device.sizes.global_bytes = 16 << 20;
-  EXPECT_EQ(measure("bandwidth", device, {"bandwidth.dram"})[0].waived,
-            "its buffer does not fit in the device's memory");
-}
-
 TEST(MemoryStreams, OverOccupancyWithSharesOfTheHighest) {
   FakeDevice device;
   Document document;
@@ -345,16 +338,6 @@ TEST(Memory, WrongResultsAreErrorsWithoutNumbers) {
       }
     }
   }
-}
-
-TEST(Memory, EndsWhenItIsTold) {
-  FakeDevice device;
-  Settings settings = quick();
-  int asked = 0;
-  settings.go_on = [&](const std::string&) { return ++asked < 4; };
-  const auto records = measure("latency", device, {"latency.global"}, {}, ArchId::sm_90, settings);
-  ASSERT_EQ(records.size(), 1u);
-  EXPECT_EQ(records[0].numbers("sweep_bytes")->size(), 2u) << "what was measured is kept";
 }
 
 }  // namespace

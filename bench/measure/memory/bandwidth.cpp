@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 
 #include "bench/measure/steady.hpp"
 #include "emu/parallel.hpp"

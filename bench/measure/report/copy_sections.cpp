@@ -1,9 +1,6 @@
 // What the pages show of copies to shared memory.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <optional>
-
 #include "bench/measure/copies.hpp"
 #include "sections.hpp"
 

@@ -1,7 +1,6 @@
 // What the pages show of memories, and of clusters' shared memory.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 #include "published.hpp"
