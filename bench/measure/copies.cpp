@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bench/measure/memory/memory.hpp"
 #include "measurements.hpp"
-#include "memory/memory.hpp"
 #include "steady.hpp"
 
 namespace tcnum::bench {
