@@ -85,6 +85,17 @@ TEST(BlockOrder, OfOneBlockIsNone) {
   EXPECT_TRUE(found_of(in, shuffled_blocks(in.products(), in.products(), random), Combination::chain).empty());
 }
 
+TEST(Structures, OrdersHaveEveryProductOnce) {
+  for (int k = 1; k <= 9; ++k) {
+    for (const auto& [order, products] : product_orders(k)) {
+      std::vector<int> sorted = products, all(static_cast<std::size_t>(k));
+      std::ranges::sort(sorted);
+      std::iota(all.begin(), all.end(), 0);
+      EXPECT_EQ(sorted, all) << text_of(order) << " of " << k;
+    }
+  }
+}
+
 /// Also of an odd number of blocks, of which neighbours are added first.
 TEST(Structures, TakeEveryProductAndResultOnce) {
   using enum Combination;
