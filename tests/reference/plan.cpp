@@ -11,65 +11,8 @@ namespace {
 
 using Kind = Value::Kind;
 
-Value number(const Rational& x, bool sign_of_zero = false) { return {Kind::finite, x == 0 ? sign_of_zero : x < 0, x}; }
 Value nan() { return {Kind::nan}; }
 bool is_zero(const Value& x) { return x.kind == Kind::finite && x.number == 0; }
-
-bool has_infinities(const Encoding& f) { return !f.is_integer() && f.specials == Encoding::Specials::infinities; }
-
-Rational largest(const Encoding& f, bool negative) {
-  if (f.is_integer()) return power_of_two(f.fraction_bits) - (negative ? 0 : 1);
-  const int top = (1 << f.exponent_bits) - (has_infinities(f) ? 2 : 1) - f.bias;
-  const int missing = f.specials == Encoding::Specials::all_ones ? 2 : 1;  // codes of the top binade, at its end
-  return (2 - missing * power_of_two(-f.fraction_bits)) * power_of_two(top);
-}
-
-/// The multiples of `spacing` next to x, and which of them the mode takes.
-Rational multiple(const Rational& x, const Rational& spacing, Rounding mode) {
-  const Integer below = floor(x / spacing);
-  const Rational lower = below * spacing, upper = lower + spacing;
-  if (lower == x) return x;
-  const bool is_upper_outer = x > 0;
-  const Rational to_lower = x - lower, to_upper = upper - x;
-  switch (mode) {
-    case Rounding::toward_zero:
-      return is_upper_outer ? lower : upper;
-    case Rounding::down:
-      return lower;
-    case Rounding::up:
-      return upper;
-    case Rounding::nearest_even:
-      if (to_lower == to_upper) return below % 2 == 0 ? lower : upper;
-      break;
-    case Rounding::nearest_away:
-      if (to_lower == to_upper) return is_upper_outer ? upper : lower;
-      break;
-  }
-  return to_lower < to_upper ? lower : upper;
-}
-
-/// What is beyond the format's largest number.
-Value beyond(const Encoding& f, bool negative, Rounding mode, Overflow overflow) {
-  const bool inwards = mode == Rounding::toward_zero || mode == (negative ? Rounding::up : Rounding::down);
-  const bool stays = f.is_integer() || overflow == Overflow::max_finite || (overflow == Overflow::ieee && inwards);
-  if (!stays && has_infinities(f)) return {Kind::infinite, negative};
-  if (!stays && f.specials != Encoding::Specials::none) return nan();
-  return number(negative ? Rational(-largest(f, true)) : largest(f, false));
-}
-
-Value rounded(FormatId id, const Value& x, Rounding mode = Rounding::nearest_even, Overflow overflow = Overflow::ieee) {
-  const Encoding& f = encoding(id);
-  if (x.kind == Kind::nan) return x;
-  if (x.negative && f.sign_bits == 0) return number(0);
-  // Infinities are beyond all, whatever the rounding.
-  if (x.kind == Kind::infinite) return beyond(f, x.negative, Rounding::nearest_even, overflow);
-  const bool has_negative_zero = !f.is_integer() && f.specials != Encoding::Specials::negative_zero;
-  if (x.number == 0) return number(0, x.negative && has_negative_zero);
-  const int exponent = f.is_integer() ? f.fraction_bits : std::max(leading_bit(x.number), f.min_exponent());
-  const Rational y = multiple(x.number, power_of_two(exponent - f.fraction_bits), mode);
-  if (abs(y) > largest(f, x.negative)) return beyond(f, x.negative, mode, overflow);
-  return number(y, x.negative && has_negative_zero);
-}
 
 // --- IEEE 754's operations, exact; rounding is the caller's.
 
@@ -115,15 +58,13 @@ class Element {
 
  private:
   Value result(const Value& x) const {
-    const Overflow usual = has_infinities(encoding(plan_.output)) ? Overflow::ieee : Overflow::max_finite;
+    const Overflow usual = encoding(plan_.output).has_infinities() ? Overflow::ieee : Overflow::max_finite;
     return rounded(plan_.output, x, plan_.output_rounding, plan_.output_overflow.value_or(usual));
   }
   /// The same where more is to come, in the epilogue's format: what has no NaN has a zero in its place.
   Value result_so_far(const Value& x) const {
     const Value y = result(x);
-    const bool has_nan =
-        !encoding(plan_.output).is_integer() && encoding(plan_.output).specials != Encoding::Specials::none;
-    return in_epilogue_format(y.kind == Kind::nan && !has_nan ? number(0) : y);
+    return in_epilogue_format(y.kind == Kind::nan && !encoding(plan_.output).has_nan() ? number(0) : y);
   }
 
   /// Of two sums, in their format; integers modulo as many as there are.
@@ -226,8 +167,7 @@ class Element {
   /// To a format that sums between kernels have; where it has no NaN, it has a zero in its place.
   static Value rounded_part(FormatId id, const Value& x) {
     const Value y = rounded(id, x);
-    const bool has_nan = !encoding(id).is_integer() && encoding(id).specials != Encoding::Specials::none;
-    return y.kind == Kind::nan && !has_nan ? number(0) : y;
+    return y.kind == Kind::nan && !encoding(id).has_nan() ? number(0) : y;
   }
 
   /// Of some stretches of k.

@@ -25,36 +25,7 @@ struct Quantity {
   bool is_zero() const { return value.kind == Value::Kind::finite && value.number == 0; }
 };
 
-Value finite(const Rational& number, bool sign_of_zero) {
-  return {Value::Kind::finite, number == 0 ? sign_of_zero : number < 0, number};
-}
 Value infinity(bool negative) { return {Value::Kind::infinite, negative}; }
-
-/// "Rounding steps": the multiples of `spacing` next to x, and which of them the mode takes.
-Rational round_to_multiple(const Rational& x, const Rational& spacing, Rounding mode, Tally& tally) {
-  const Integer below = floor(x / spacing);
-  const Rational lower = below * spacing, upper = lower + spacing;
-  if (lower == x) return x;
-  const Rational& inner = x > 0 ? lower : upper;
-  const Rational& outer = x > 0 ? upper : lower;
-  const Rational to_lower = x - lower, to_upper = upper - x;
-  if (to_lower == to_upper) tally.add(Event::tie);
-  switch (mode) {
-    case Rounding::toward_zero:
-      return inner;
-    case Rounding::down:
-      return lower;
-    case Rounding::up:
-      return upper;
-    case Rounding::nearest_even:
-      if (to_lower == to_upper) return below % 2 == 0 ? lower : upper;
-      break;
-    case Rounding::nearest_away:
-      if (to_lower == to_upper) return outer;
-      break;
-  }
-  return to_lower < to_upper ? lower : upper;
-}
 
 /// Evaluates one dot problem. Parts are in the order of the page's sections.
 class Evaluation {
@@ -136,10 +107,10 @@ class Evaluation {
       }
     } else if (numerics_.product.operation == ProductOperation::exclusive_or) {
       tally_.add(Event::product_exclusive_or);
-      p.value = finite(a.value.number == b.value.number ? 0 : 1, false);
+      p.value = number(a.value.number == b.value.number ? 0 : 1, false);
       p.exponent = a.exponent + b.exponent;
     } else {
-      p.value = finite(a.value.number * b.value.number, negative);
+      p.value = number(a.value.number * b.value.number, negative);
       p.exponent = a.exponent + b.exponent;
     }
     if (numerics_.scales && !sums_are_scaled_) {
@@ -181,7 +152,7 @@ class Evaluation {
         if (scale.number == 0) return {Value{Value::Kind::nan}, 0, {}};
         continue;
       }
-      q.value = finite(q.value.number * scale.number, q.value.negative);
+      q.value = number(q.value.number * scale.number, q.value.negative);
       if (id == FormatId::ue8m0) {
         q.exponent += leading_bit(scale.number);
         continue;
@@ -284,10 +255,7 @@ class Evaluation {
       const bool elsewhere = i == 0 && unit.first_fraction_bits;
       const int bits = elsewhere ? *unit.first_fraction_bits : unit.fraction_bits;
       Rational cut = t.value.number;
-      if (bits != kExact) {
-        Tally unused;  // ties of a cut are not those of a result
-        cut = round_to_multiple(cut, power_of_two(alignment - bits), unit.align_rounding, unused);
-      }
+      if (bits != kExact) cut = multiple(cut, power_of_two(alignment - bits), unit.align_rounding);
       if (cut != t.value.number) {
         tally_.add(Event::term_cut);
         if (elsewhere) tally_.add(Event::first_term_cut_elsewhere);
@@ -305,7 +273,7 @@ class Evaluation {
       else
         tally_.add(all_negative ? Event::zero_sum_negative : Event::zero_sum_negative_by_rounding);
     }
-    return {finite(sum, negative_zero && unit.zero_sign == ZeroSign::ieee), alignment, {}};
+    return {number(sum, negative_zero && unit.zero_sign == ZeroSign::ieee), alignment, {}};
   }
 
   // "Rounding steps"
@@ -342,14 +310,16 @@ class Evaluation {
     } else {  // smaller numbers as the smallest normal one, larger ones as the largest
       from = std::max(std::min(leading_bit(exact), step.max_exponent), step.min_exponent);
     }
-    Rational x = round_to_multiple(exact, power_of_two(from - step.fraction_bits), step.rounding, tally_);
+    const Rational spacing = power_of_two(from - step.fraction_bits);
+    if (denominator(Rational(exact / spacing)) == 2) tally_.add(Event::tie);
+    Rational x = multiple(exact, spacing, step.rounding);
     if (x != exact) ++tally_.inexact[static_cast<std::size_t>(step.rounding)];
     if (x != 0 && leading_bit(x) > leading_bit(exact)) tally_.add(Event::carried);
     if (x != 0 && leading_bit(x) < step.min_exponent && step.subnormals == Subnormals::flushed) {
       tally_.add(Event::subnormal_flushed);
       x = 0;
     }
-    Quantity result{within_range(finite(x, q.value.negative), step), q.exponent, {}};
+    Quantity result{within_range(number(x, q.value.negative), step), q.exponent, {}};
     if (step.from_alignment || result.is_infinite()) return result;
     // The exponent with which the number enters the next node.
     result.exponent = step.min_exponent;
@@ -376,7 +346,7 @@ class Evaluation {
       const Rational turn = end * 2;
       Rational residue = v.number - floor(v.number / turn) * turn;
       if (residue >= end) residue -= turn;
-      return finite(residue, v.negative);
+      return number(residue, v.negative);
     }
     bool to_infinity = step.overflow == Overflow::infinity;
     if (step.overflow == Overflow::ieee) {
@@ -390,13 +360,13 @@ class Evaluation {
     }
     if (step.twos_complement && v.negative) {
       tally_.add(Event::overflow_clamped_to_least);
-      return finite(-end, true);
+      return number(-end, true);
     }
     tally_.add(Event::overflow_to_largest);
     // One below the end by the spacing of the largest numbers: that of their exponent or, of integers, of all numbers.
     const int binade = std::max(step.max_exponent, step.min_exponent);
     const Rational largest = end - power_of_two(binade - step.fraction_bits);
-    return finite(v.negative ? Rational(-largest) : largest, v.negative);
+    return number(v.negative ? Rational(-largest) : largest, v.negative);
   }
 
   // "nan"

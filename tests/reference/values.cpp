@@ -1,5 +1,6 @@
 #include "values.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <stdexcept>
@@ -77,6 +78,71 @@ Value value_of(FormatId id, std::uint64_t code) {
     number = (1 + fraction) * power_of_two(field - f.bias);
   }
   return {Value::Kind::finite, sign, sign ? Rational(-number) : number};
+}
+
+Value number(const Rational& x, bool sign_of_zero) { return {Value::Kind::finite, x == 0 ? sign_of_zero : x < 0, x}; }
+
+Rational multiple(const Rational& x, const Rational& spacing, Rounding mode) {
+  const Integer below = floor(x / spacing);
+  const Rational lower = below * spacing, upper = lower + spacing;
+  if (lower == x) return x;
+  const bool is_upper_outer = x > 0;
+  const Rational to_lower = x - lower, to_upper = upper - x;
+  switch (mode) {
+    case Rounding::toward_zero:
+      return is_upper_outer ? lower : upper;
+    case Rounding::down:
+      return lower;
+    case Rounding::up:
+      return upper;
+    case Rounding::nearest_even:
+      if (to_lower == to_upper) return below % 2 == 0 ? lower : upper;
+      break;
+    case Rounding::nearest_away:
+      if (to_lower == to_upper) return is_upper_outer ? upper : lower;
+      break;
+  }
+  return to_lower < to_upper ? lower : upper;
+}
+
+namespace {
+
+/// Of a format's numbers of one sign.
+Rational largest(FormatId id, bool negative) {
+  const Encoding& f = encoding(id);
+  const std::uint64_t ones = (std::uint64_t{1} << (f.exponent_bits + f.fraction_bits)) - 1;
+  const std::uint64_t beyond = f.has_infinities()                           ? std::uint64_t{1} << f.fraction_bits
+                               : f.specials == Encoding::Specials::all_ones ? 1
+                                                                            : 0;
+  return value_of(id, (ones - beyond) << f.padding_bits).number + (f.is_integer() && negative ? 1 : 0);
+}
+
+/// What is beyond the format's largest number.
+Value beyond(FormatId id, bool negative, Rounding mode, Overflow overflow) {
+  const Encoding& f = encoding(id);
+  const bool inwards = mode == Rounding::toward_zero || mode == (negative ? Rounding::up : Rounding::down);
+  const bool stays = f.is_integer() || overflow == Overflow::max_finite || (overflow == Overflow::ieee && inwards);
+  if (!stays && f.has_infinities()) return {Value::Kind::infinite, negative};
+  if (!stays && f.has_nan()) return {Value::Kind::nan};
+  return number(negative ? Rational(-largest(id, true)) : largest(id, false));
+}
+
+}  // namespace
+
+Value rounded(FormatId id, const Value& x, Rounding mode, Overflow overflow) {
+  const Encoding& f = encoding(id);
+  const int least_exponent = id == FormatId::ue8m0 ? -f.bias : f.min_exponent();
+  const Rational nothing = id == FormatId::ue8m0 ? power_of_two(least_exponent) : Rational(0);
+  if (x.kind == Value::Kind::nan) return x;
+  if (x.negative && f.sign_bits == 0) return number(nothing);
+  // Infinities are beyond all, whatever the rounding.
+  if (x.kind == Value::Kind::infinite) return beyond(id, x.negative, Rounding::nearest_even, overflow);
+  const bool has_negative_zero = !f.is_integer() && f.specials != Encoding::Specials::negative_zero;
+  if (x.number == 0) return number(nothing, x.negative && has_negative_zero);
+  const int exponent = f.is_integer() ? f.fraction_bits : std::max(leading_bit(x.number), least_exponent);
+  const Rational y = multiple(x.number, power_of_two(exponent - f.fraction_bits), mode);
+  if (abs(y) > largest(id, x.negative)) return beyond(id, x.negative, mode, overflow);
+  return number(y == 0 ? nothing : y, x.negative && has_negative_zero);
 }
 
 std::uint64_t code_of(FormatId id, const Value& value) {

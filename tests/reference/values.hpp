@@ -33,6 +33,8 @@ struct Encoding {
   int padding_bits = 0;  ///< below the number; they do not matter
 
   bool is_integer() const { return exponent_bits == 0; }
+  bool has_infinities() const { return !is_integer() && specials == Specials::infinities; }
+  bool has_nan() const { return !is_integer() && specials != Specials::none; }
   int code_bits() const { return sign_bits + exponent_bits + fraction_bits; }
   /// The exponent of the smallest normal number; of integers, which are spaced like subnormal numbers, one more than
   /// that of their largest.
@@ -48,6 +50,14 @@ struct Value {
   Rational number = 0;    ///< if finite
 };
 Value value_of(FormatId format, std::uint64_t code);
+
+/// A finite number; a zero has the sign that is given.
+Value number(const Rational& x, bool sign_of_zero = false);
+
+/// The multiple of `spacing` next to x that the mode takes.
+Rational multiple(const Rational& x, const Rational& spacing, Rounding mode);
+/// What a format has in the place of x: ue8m0, which has neither zero nor signs, its least number in that of these.
+Value rounded(FormatId id, const Value& x, Rounding mode = Rounding::nearest_even, Overflow overflow = Overflow::ieee);
 
 /// The code of a finite number that the format has, or of an infinity; the format is one with a sign. Throws
 /// std::logic_error if it has none.
