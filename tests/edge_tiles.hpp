@@ -22,7 +22,7 @@ inline Tiles edge_tiles(const Datapath& datapath, std::size_t count, std::size_t
   EdgeProblems problems(datapath, seed);
   for (std::size_t t = 0; t < count; ++t) {
     for (std::size_t p = 0; p < std::max(m, n); ++p) {
-      const ScaledProblem problem = problems.next();
+      const Problem problem = problems.next();
       for (std::size_t k = 0; k < tiles.k; ++k) {
         if (p < m) tiles.a.set(tiles.a_index(t, p, k), problem.a[k]);
         if (p < n) tiles.b.set(tiles.b_index(t, k, p), problem.b[k]);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <random>
 
 #include "sparse_operands.hpp"
 #include "tcnum/sparse_tiles.hpp"
@@ -18,16 +17,6 @@ class Hash {
  private:
   std::uint64_t state_ = 0xcbf29ce484222325;
 };
-
-inline Tiles random_tiles(const Instruction& instruction, std::size_t count, std::size_t m, std::size_t n) {
-  Tiles tiles = make_operands(instruction, count, m, n);
-  std::mt19937_64 random(1);
-  if (instruction.sparse()) draw_positions(instruction, tiles, random);
-  for (Codes* codes : {&tiles.a, &tiles.b, &tiles.c, &tiles.sa, &tiles.sb}) {
-    for (std::size_t i = 0; i < codes->size(); ++i) codes->set(i, random());
-  }
-  return tiles;
-}
 
 /// The result of an element.
 inline std::uint64_t expected(const Tiles& tiles, std::size_t index) {

@@ -1,4 +1,4 @@
-// Metadata drawn at random: every group of every row for itself.
+// Operands of an instruction, and metadata, drawn at random: every group of every row for itself.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,24 @@ inline void draw_positions(const Instruction& instruction, Tiles& tiles, std::mt
       tiles.e.set(first + s, static_cast<std::uint64_t>(group.position(pattern, static_cast<int>(s))));
     }
   }
+}
+
+/// Codes of any kind, of D too.
+inline Tiles random_tiles(const Instruction& in, std::size_t count, std::size_t m, std::size_t n,
+                          std::uint64_t seed = 1) {
+  Tiles tiles = make_operands(in, count, m, n);
+  std::mt19937_64 random(seed);
+  if (in.sparse()) draw_positions(in, tiles, random);
+  const auto fill = [&](Codes& codes, FormatId id) {
+    for (std::size_t i = 0; i < codes.size(); ++i) codes.set(i, random() & format(id).code_mask());
+  };
+  fill(tiles.a, in.a);
+  fill(tiles.b, in.b);
+  fill(tiles.c, in.c);
+  fill(tiles.d, in.d);
+  fill(tiles.sa, in.scales.format);
+  fill(tiles.sb, in.scales.format);
+  return tiles;
 }
 
 }  // namespace tcnum

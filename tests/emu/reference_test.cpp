@@ -12,9 +12,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
+#include "difference.hpp"
 #include "reference/any_datapath.hpp"
 #include "reference/edge_problems.hpp"
 #include "reference/reference.hpp"
@@ -29,47 +27,17 @@ namespace {
 using reference::Event;
 using reference::Tally;
 using test::EdgeProblems;
-using test::ScaledProblem;
-
-std::uint64_t by_reference(const Datapath& d, const ScaledProblem& p, Tally& tally) {
-  return reference::dot(d, p.a, p.b, p.c, p.sa, p.sb, tally);
-}
-std::uint64_t by_emulator(const Datapath& d, const ScaledProblem& p) {
-  return emulate_exact(d, p.a, p.b, p.c, p.sa, p.sb);
-}
-
-std::string text_of(FormatId format, std::uint64_t code) {
-  const reference::Value v = reference::value_of(format, code);
-  if (v.kind == reference::Value::Kind::nan) return fmt::format("{:#x} (NaN)", code);
-  if (v.kind == reference::Value::Kind::infinite) return fmt::format("{:#x} ({}infinity)", code, v.negative ? "-" : "");
-  return fmt::format("{:#x} ({}{:a})", code, v.number == 0 && v.negative ? "-" : "", v.number.convert_to<double>());
-}
-
-/// All that is needed to see why the two do not agree.
-std::string account(const Datapath& d, const ScaledProblem& p) {
-  const Numerics& n = d.numerics;
-  Tally unused;
-  std::string text = to_json(d).dump() + "\nreference " + text_of(n.result, by_reference(d, p, unused)) +
-                     ", exact emulator " + text_of(n.result, by_emulator(d, p)) + "\nc = " + text_of(n.c.format, p.c);
-  for (std::size_t k = 0; k < p.a.size(); ++k) {
-    if (p.a[k] == 0 && p.b[k] == 0) continue;
-    text += fmt::format("\n{}: {} * {}", k, text_of(n.a.format, p.a[k]), text_of(n.b.format, p.b[k]));
-  }
-  for (std::size_t i = 0; i < p.sa.size(); ++i) {
-    text += fmt::format("\nscales of block {}: {}, {}", i, text_of(n.scales->format, p.sa[i]),
-                        text_of(n.scales->format, p.sb[i]));
-  }
-  return text;
-}
 
 /// What went by, and where the two did not agree.
 struct Comparison {
   Tally tally;
   std::vector<std::string> disagreements;
 
-  void compare(const Datapath& datapath, const ScaledProblem& problem) {
-    if (by_reference(datapath, problem, tally) == by_emulator(datapath, problem)) return;
-    disagreements.push_back(account(datapath, problem));
+  void compare(const Datapath& d, const Problem& p) {
+    const std::uint64_t by_reference = reference::dot(d, p.a, p.b, p.c, p.sa, p.sb, tally),
+                        by_emulator = emulate_exact(d, p.a, p.b, p.c, p.sa, p.sb);
+    if (by_reference == by_emulator) return;
+    disagreements.push_back(test::difference(d, p, "reference, exact emulator", by_reference, by_emulator));
   }
 
   /// Fails if there were any, and shows the shortest.

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "draw.hpp"
+#include "same_tiles.hpp"
 #include "sparse_operands.hpp"
 #include "src/fit/fit.hpp"
 #include "src/oracles/datapath_oracle.hpp"
@@ -59,34 +60,7 @@ Tiles random_dense(const Instruction& in, std::size_t count, std::size_t m, std:
   return tiles;
 }
 
-Tiles random_sparse(const Instruction& in, std::size_t count, std::size_t m, std::size_t n) {
-  Tiles tiles = make_operands(in, count, m, n);
-  std::mt19937_64 random(2);
-  draw_positions(in, tiles, random);
-  fill(tiles.a, in.a, random);
-  fill(tiles.b, in.b, random);
-  fill(tiles.c, in.c, random);
-  fill(tiles.d, in.d, random);
-  fill(tiles.sa, in.scales.format, random);
-  fill(tiles.sb, in.scales.format, random);
-  return tiles;
-}
-
-void expect_same(const Tiles& x, const Tiles& y) {
-  EXPECT_EQ(x.count, y.count);
-  EXPECT_EQ(x.m, y.m);
-  EXPECT_EQ(x.n, y.n);
-  EXPECT_EQ(x.k, y.k);
-  EXPECT_EQ(x.sparse_group, y.sparse_group);
-  EXPECT_EQ(x.a, y.a);
-  EXPECT_EQ(x.b, y.b);
-  EXPECT_EQ(x.c, y.c);
-  EXPECT_EQ(x.d, y.d);
-  EXPECT_EQ(x.e, y.e);
-  EXPECT_EQ(x.sa, y.sa);
-  EXPECT_EQ(x.sb, y.sb);
-  EXPECT_EQ(x.scale_block, y.scale_block);
-}
+using test::expect_same;
 
 class SparseTiles : public testing::TestWithParam<const char*> {
  protected:
@@ -142,7 +116,7 @@ TEST_P(SparseTiles, EveryLegalPatternOccursAndRowsDiffer) {
 
 TEST_P(SparseTiles, OfAnyMetadataEachResultKeepsItsPlace) {
   for (const std::size_t m : {std::size_t{1}, std::size_t{16}}) {
-    const Tiles sparse = random_sparse(in_, 3, m, 5);
+    const Tiles sparse = random_tiles(in_, 3, m, 5);
     const Tiles dense = gather(sparse);
     EXPECT_EQ(dense.sparse_group, 0);
     EXPECT_EQ(dense.m, 1u);
@@ -277,7 +251,7 @@ TEST(SparseTiles, EmulatorsTakeDenseTilesOnly) {
 TEST(DotProblems, AreWhatTheModifiersMakeThem) {
   for (const char* name : {"wgmma.m64n8k32.f32.e4m3.e5m2", "wgmma.sp.m64n8k16.f32.tf32.tf32"}) {
     const Instruction& in = *find_instruction(name);
-    const Tiles given = in.sparse() ? random_sparse(in, 2, 4, 8) : random_dense(in, 2, 4, 8);
+    const Tiles given = in.sparse() ? random_tiles(in, 2, 4, 8) : random_dense(in, 2, 4, 8);
     const Tiles plain = dot_problems(given, {});
     expect_same(plain, gather(given));
     const Tiles changed = dot_problems(given, {{"scale_a", "-1"}, {"scale_b", "1"}, {"scale_d", "0"}});

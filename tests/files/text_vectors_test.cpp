@@ -1,5 +1,4 @@
 // Dot problems as text and as NumPy arrays.
-// Labels: sanitized
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -7,11 +6,11 @@
 #include <array>
 #include <filesystem>
 #include <functional>
-#include <random>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "sparse_operands.hpp"
 #include "src/files/dot_vectors.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 #include "tcnum/error.hpp"
@@ -21,24 +20,6 @@ namespace tcnum {
 namespace {
 
 constexpr std::array kForms = {TextForm::csv, TextForm::hex};
-
-/// Any codes, the elements of a sparse A where make_operands() puts them.
-Tiles any_tiles(const Instruction& in, std::size_t count, std::size_t m, std::size_t n) {
-  Tiles tiles = make_operands(in, count, m, n);
-  std::mt19937_64 random(1);
-  const auto fill = [&](Codes& codes, FormatId id) {
-    for (std::size_t i = 0; i < codes.size(); ++i) codes.set(i, random() & format(id).code_mask());
-  };
-  fill(tiles.a, in.a);
-  fill(tiles.b, in.b);
-  fill(tiles.c, in.c);
-  fill(tiles.d, in.d);
-  if (in.scaled()) {
-    fill(tiles.sa, in.scales.format);
-    fill(tiles.sb, in.scales.format);
-  }
-  return tiles;
-}
 
 std::string print(const Vectors& vectors, const Instruction& in, TextForm form) {
   std::string text;
@@ -54,7 +35,7 @@ class TextVectorsOf : public testing::TestWithParam<const char*> {};
 
 TEST_P(TextVectorsOf, ComeBackAsTheyWere) {
   const Instruction& in = *find_instruction(GetParam());
-  Vectors vectors{.tiles = any_tiles(in, 3, 2, 3),
+  Vectors vectors{.tiles = random_tiles(in, 3, 2, 3),
                   .instruction = in.name(),
                   .arch = "sm_90",
                   .device = "a device",
@@ -80,7 +61,7 @@ TEST_P(TextVectorsOf, ComeBackAsTheyWere) {
 
 TEST_P(TextVectorsOf, ComeBackFromArrays) {
   const Instruction& in = *find_instruction(GetParam());
-  const Tiles tiles = any_tiles(in, 3, 2, 3);
+  const Tiles tiles = random_tiles(in, 3, 2, 3);
   const auto folder = std::filesystem::temp_directory_path() / fmt::format("tcnum-arrays-{}", getpid());
   std::filesystem::create_directory(folder);
   const std::string path = (folder / "x.{}.npy").string();
@@ -135,7 +116,7 @@ TEST(TextVectors, AreReadAsPeopleWriteThem) {
 TEST(TextVectors, KeysForgeNothing) {
   const Instruction& in = *find_instruction("mma.m16n8k16.f32.f16.f16.f32");
   Vectors vectors;
-  vectors.tiles = any_tiles(in, 1, 1, 1);
+  vectors.tiles = random_tiles(in, 1, 1, 1);
   vectors.instruction = in.name();
   vectors.arch = "sm_90";
   vectors.metadata = {{"note", "a"},           {"x\n0x1,0x2", "b"}, {"\x1b[2J", "c"}, {" instruction", "d"},

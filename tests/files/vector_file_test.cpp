@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "files.hpp"
+#include "same_tiles.hpp"
 #include "sparse_operands.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/tiles.hpp"
@@ -44,23 +44,7 @@ void expect_equal(const Vectors& x, const Vectors& y) {
   EXPECT_EQ(x.arch, y.arch);
   EXPECT_EQ(x.device, y.device);
   EXPECT_EQ(x.metadata, y.metadata);
-  EXPECT_EQ(x.tiles.a_format, y.tiles.a_format);
-  EXPECT_EQ(x.tiles.b_format, y.tiles.b_format);
-  EXPECT_EQ(x.tiles.c_format, y.tiles.c_format);
-  EXPECT_EQ(x.tiles.d_format, y.tiles.d_format);
-  EXPECT_EQ(x.tiles.count, y.tiles.count);
-  EXPECT_EQ(x.tiles.m, y.tiles.m);
-  EXPECT_EQ(x.tiles.n, y.tiles.n);
-  EXPECT_EQ(x.tiles.k, y.tiles.k);
-  EXPECT_EQ(x.tiles.a, y.tiles.a);
-  EXPECT_EQ(x.tiles.b, y.tiles.b);
-  EXPECT_EQ(x.tiles.c, y.tiles.c);
-  EXPECT_EQ(x.tiles.d, y.tiles.d);
-  EXPECT_EQ(x.tiles.e, y.tiles.e);
-  EXPECT_EQ(x.tiles.sparse_group, y.tiles.sparse_group);
-  EXPECT_EQ(x.tiles.sa, y.tiles.sa);
-  EXPECT_EQ(x.tiles.sb, y.tiles.sb);
-  EXPECT_EQ(x.tiles.scale_block, y.tiles.scale_block);
+  test::expect_same(x.tiles, y.tiles);
 }
 
 std::string first_arch_of(const Instruction& instruction) {
@@ -69,23 +53,12 @@ std::string first_arch_of(const Instruction& instruction) {
 }
 
 Vectors random_vectors(const Instruction& instruction, std::size_t count, std::size_t m, std::size_t n) {
-  std::mt19937_64 random(1);
   Vectors vectors;
   vectors.instruction = instruction.name();
   vectors.arch = first_arch_of(instruction);
   vectors.device = "a device";
   vectors.metadata = {{"date", "2025-01-01"}, {"note", "\"quoted\"\nand µ"}, {"scale_a", "1"}};
-  vectors.tiles = make_operands(instruction, count, m, n);
-  if (instruction.sparse()) draw_positions(instruction, vectors.tiles, random);
-  const auto fill = [&](Codes& codes, FormatId id) {
-    for (std::size_t i = 0; i < codes.size(); ++i) codes.set(i, random() & format(id).code_mask());
-  };
-  fill(vectors.tiles.a, instruction.a);
-  fill(vectors.tiles.b, instruction.b);
-  fill(vectors.tiles.c, instruction.c);
-  fill(vectors.tiles.d, instruction.d);
-  fill(vectors.tiles.sa, instruction.scales.format);
-  fill(vectors.tiles.sb, instruction.scales.format);
+  vectors.tiles = random_tiles(instruction, count, m, n);
   return vectors;
 }
 
@@ -268,120 +241,67 @@ INSTANTIATE_TEST_SUITE_P(Formats, SubByteFile,
 
 // --- Bad files --------------------------------------------------------------------------------------------------
 
-struct BadHeader {
-  const char* name;
-  std::function<void(Parts&)> spoil;
-  std::vector<std::string> expected;  ///< parts of the message
+/// What is wrong with a file, and parts of the message.
+struct Spoilt {
+  const char* header;  ///< JSON that is merged with the good one's; null is nothing
+  std::vector<std::string> expected;
+  int bytes = 0;  ///< more, at the end of the data
 };
 
-void set_shape(Parts& parts, const char* tensor, ordered_json shape) { parts.header[tensor]["shape"] = shape; }
-void set_offsets(Parts& parts, const char* tensor, ordered_json offsets) {
-  parts.header[tensor]["data_offsets"] = offsets;
-}
-ordered_json& metadata(Parts& parts) { return parts.header["__metadata__"]; }
-
-const std::vector<BadHeader>& bad_headers() {
-  static const std::vector<BadHeader> rows = {
-      {"no metadata", [](Parts& p) { p.header.erase("__metadata__"); }, {"__metadata__: missing"}},
-      {"metadata is no object", [](Parts& p) { metadata(p) = 1; }, {"__metadata__: not an object"}},
-      {"no instruction", [](Parts& p) { metadata(p).erase("instruction"); }, {"__metadata__.instruction: missing"}},
-      {"unknown instruction",
-       [](Parts& p) { metadata(p)["instruction"] = "mma.m1n1k1\n"; },
-       {"__metadata__.instruction", R"("mma.m1n1k1\n" is unknown)"}},
-      {"unknown arch", [](Parts& p) { metadata(p)["arch"] = "sm_1"; }, {"__metadata__.arch", "sm_1", "sm_70"}},
-      {"arch without the instruction",
-       [](Parts& p) { metadata(p)["arch"] = "sm_70"; },
-       {"__metadata__.arch", "sm_70 does not have", kInstruction, "sm_80"}},
-      {"scale_a", [](Parts& p) { metadata(p)["scale_a"] = "-1"; }, {"__metadata__.scale_a", "can have", kInstruction}},
-      {"no A", [](Parts& p) { p.header.erase("A"); }, {"tensor A: missing", "[T, M, K]"}},
-      {"no D", [](Parts& p) { p.header.erase("D"); }, {"tensor D: missing"}},
-      {"sparse", [](Parts& p) { p.header["E"] = p.header["A"]; }, {"tensor E", "expected A, B, C, D"}},
-      {"unknown tensor", [](Parts& p) { p.header["a"] = p.header["A"]; }, {"tensor a", "expected A, B, C, D"}},
-      {"tensor is no object",
-       [](Parts& p) {
-         p.header["B"] = {1, 2};
-       },
-       {"tensor B: not an object"}},
-      {"no dtype", [](Parts& p) { p.header["B"].erase("dtype"); }, {"tensor B: dtype: missing"}},
-      {"unknown key of a tensor", [](Parts& p) { p.header["B"]["x"] = 1; }, {R"(tensor B: "x": unknown)"}},
-      {"wrong dtype", [](Parts& p) { p.header["B"]["dtype"] = "BF16"; }, {"tensor B: dtype", "BF16", "F16", "fp16"}},
-      {"dtype is no string", [](Parts& p) { p.header["C"]["dtype"] = 3; }, {"tensor C: dtype: 3", "F32"}},
-      {"shape is no array", [](Parts& p) { set_shape(p, "A", "x"); }, {"tensor A: shape", "3 non-negative integers"}},
-      {"rank 2",
-       [](Parts& p) {
-         set_shape(p, "A", {6, 16});
-       },
-       {"tensor A: shape", "3 non-negative integers"}},
-      {"wrong K of A",
-       [](Parts& p) {
-         set_shape(p, "A", {4, 3, 8});
-       },
-       {"tensor A: shape: [4, 3, 8]", "[4, 3, 16]"}},
-      {"wrong T of C",
-       [](Parts& p) {
-         set_shape(p, "C", {1, 3, 2});
-       },
-       {"tensor C: shape", "[2, 3, 2]"}},
-      {"no tiles",
-       [](Parts& p) {
-         p.data.clear();
-         for (const char* name : {"A", "B", "C", "D"}) {
-           p.header[name]["shape"][0] = 0;
-           set_offsets(p, name, {0, 0});
-         }
-       },
-       {"tensor A: shape", "T is 0"}},
-      {"huge shape",
-       [](Parts& p) {
-         const std::uint64_t huge = std::uint64_t{1} << 62;
-         set_shape(p, "A", {huge, 3, 16});
-         set_shape(p, "B", {huge, 16, 2});
-         set_shape(p, "C", {huge, 3, 2});
-         set_shape(p, "D", {huge, 3, 2});
-       },
-       {"tensor A: data_offsets", "2^64"}},
-      {"offsets backwards",
-       [](Parts& p) {
-         set_offsets(p, "B", {320, 192});
-       },
-       {"tensor B: data_offsets: [320, 192]"}},
-      {"offsets out of range",
-       [](Parts& p) {
-         set_offsets(p, "D", {369, 417});
-       },
-       {"tensor D: data_offsets: [369, 417]", "416 bytes"}},
-      {"offsets of another size",
-       [](Parts& p) {
-         set_offsets(p, "B", {192, 318});
-       },
-       {"tensor B: data_offsets: [192, 318]", "128 bytes apart", "[2, 16, 2]"}},
-      {"overlap",
-       [](Parts& p) {
-         set_offsets(p, "D", {320, 368});
-       },
-       {": data_offsets", "overlaps", "368"}},
-      {"gap",
-       [](Parts& p) {
-         set_offsets(p, "D", {369, 417});
-         p.data.push_back('\0');
-       },
-       {"tensor D: data_offsets", "gap", "368"}},
-      {"trailing bytes", [](Parts& p) { p.data.push_back('\0'); }, {"data: 417 bytes", "416"}},
-      {"data cut short", [](Parts& p) { p.data.pop_back(); }, {"tensor D: data_offsets", "415 bytes"}},
-  };
-  return rows;
+void expect_refusals(const std::string& path, const Parts& good, const std::vector<Spoilt>& rows) {
+  write_bytes(path, good.bytes());
+  ASSERT_EQ(read_refusal(path), "");
+  for (const Spoilt& row : rows) {
+    SCOPED_TRACE(row.header);
+    Parts parts = good;
+    parts.header.merge_patch(ordered_json::parse(row.header));
+    parts.data.resize(parts.data.size() + static_cast<std::size_t>(row.bytes));
+    write_bytes(path, parts.bytes());
+    expect_line(read_refusal(path), path, row.expected);
+  }
 }
 
 TEST_F(VectorFile, RefusesBadHeaders) {
-  write_bytes(path_, good_parts().bytes());
-  ASSERT_EQ(read_refusal(path_), "");
-  for (const BadHeader& row : bad_headers()) {
-    SCOPED_TRACE(row.name);
-    Parts parts = good_parts();
-    row.spoil(parts);
-    write_bytes(path_, parts.bytes());
-    expect_line(read_refusal(path_), path_, row.expected);
-  }
+  expect_refusals(
+      path_, good_parts(),
+      {{R"({"__metadata__": null})", {"__metadata__: missing"}},
+       {R"({"__metadata__": 1})", {"__metadata__: not an object"}},
+       {R"({"__metadata__": {"instruction": null}})", {"__metadata__.instruction: missing"}},
+       {R"({"__metadata__": {"instruction": "mma.m1n1k1\n"}})",
+        {"__metadata__.instruction", R"("mma.m1n1k1\n" is unknown)"}},
+       {R"({"__metadata__": {"arch": "sm_1"}})", {"__metadata__.arch", "sm_1", "sm_70"}},
+       {R"({"__metadata__": {"arch": "sm_70"}})", {"__metadata__.arch", "sm_70 does not have", kInstruction, "sm_80"}},
+       {R"({"__metadata__": {"scale_a": "-1"}})", {"__metadata__.scale_a", "can have", kInstruction}},
+       {R"({"A": null})", {"tensor A: missing", "[T, M, K]"}},
+       {R"({"D": null})", {"tensor D: missing"}},
+       {R"({"E": {"dtype": "F16", "shape": [2, 3, 16], "data_offsets": [0, 192]}})",
+        {"tensor E", "expected A, B, C, D"}},
+       {R"({"a": {"dtype": "F16", "shape": [2, 3, 16], "data_offsets": [0, 192]}})",
+        {"tensor a", "expected A, B, C, D"}},
+       {R"({"B": [1, 2]})", {"tensor B: not an object"}},
+       {R"({"B": {"dtype": null}})", {"tensor B: dtype: missing"}},
+       {R"({"B": {"x": 1}})", {R"(tensor B: "x": unknown)"}},
+       {R"({"B": {"dtype": "BF16"}})", {"tensor B: dtype", "BF16", "F16", "fp16"}},
+       {R"({"C": {"dtype": 3}})", {"tensor C: dtype: 3", "F32"}},
+       {R"({"A": {"shape": "x"}})", {"tensor A: shape", "3 non-negative integers"}},
+       {R"({"A": {"shape": [6, 16]}})", {"tensor A: shape", "3 non-negative integers"}},
+       {R"({"A": {"shape": [4, 3, 8]}})", {"tensor A: shape: [4, 3, 8]", "[4, 3, 16]"}},
+       {R"({"C": {"shape": [1, 3, 2]}})", {"tensor C: shape", "[2, 3, 2]"}},
+       {R"({"A": {"shape": [0, 3, 16], "data_offsets": [0, 0]}, "B": {"shape": [0, 16, 2], "data_offsets": [0, 0]},
+            "C": {"shape": [0, 3, 2], "data_offsets": [0, 0]}, "D": {"shape": [0, 3, 2], "data_offsets": [0, 0]}})",
+        {"tensor A: shape", "T is 0"},
+        -416},
+       {R"({"A": {"shape": [4611686018427387904, 3, 16]}, "B": {"shape": [4611686018427387904, 16, 2]},
+            "C": {"shape": [4611686018427387904, 3, 2]}, "D": {"shape": [4611686018427387904, 3, 2]}})",
+        {"tensor A: data_offsets", "2^64"}},
+       {R"({"B": {"data_offsets": [320, 192]}})", {"tensor B: data_offsets: [320, 192]"}},
+       {R"({"D": {"data_offsets": [369, 417]}})", {"tensor D: data_offsets: [369, 417]", "416 bytes"}},
+       {R"({"B": {"data_offsets": [192, 318]}})",
+        {"tensor B: data_offsets: [192, 318]", "128 bytes apart", "[2, 16, 2]"}},
+       {R"({"D": {"data_offsets": [320, 368]}})", {": data_offsets", "overlaps", "368"}},
+       {R"({"D": {"data_offsets": [369, 417]}})", {"tensor D: data_offsets", "gap", "368"}, 1},
+       {"{}", {"data: 417 bytes", "416"}, 1},
+       {"{}", {"tensor D: data_offsets", "415 bytes"}, -1}});
 }
 
 /// Two tiles of 3 × 2 results of a sparse instruction: 96 + 48 + 128 + 48 + 48 bytes.
@@ -426,47 +346,32 @@ TEST_F(VectorFile, ReadsASparseFileMadeByHand) {
 }
 
 TEST_F(VectorFile, RefusesBadSparsity) {
+  expect_refusals(path_, good_sparse_parts(),
+                  {{R"({"E": null})", {"tensor E: missing", "[T, M, K/2]"}},
+                   {R"({"A": {"shape": [2, 3, 16]}})", {"tensor A: shape", "[2, 3, 16]", "[T, M, K/2] = [2, 3, 8]"}},
+                   {R"({"F": {"dtype": "U8", "shape": [2, 3, 8], "data_offsets": [96, 144]}})", {"A, E, B, C, D"}}});
   struct Row {
-    const char* name;
-    std::function<void(Parts&)> spoil;
-    std::vector<std::string> expected;
+    std::size_t at;
+    char first, second;
+    const char* expected;
   };
-  const auto position = [](Parts& p, std::size_t at) -> char& { return p.data[kPositionsAt + at]; };
-  const std::vector<Row> rows = {
-      {"no E", [](Parts& p) { p.header.erase("E"); }, {"tensor E: missing", "[T, M, K/2]"}},
-      {"A as deep as B",
-       [](Parts& p) {
-         p.header["A"]["shape"] = {2, 3, 16};
-       },
-       {"tensor A: shape", "[2, 3, 16]", "[T, M, K/2] = [2, 3, 8]"}},
-      {"unknown tensor", [](Parts& p) { p.header["F"] = p.header["E"]; }, {"A, E, B, C, D"}},
-      {"outside the group",
-       [&](Parts& p) { position(p, 1) = 4; },
-       {"tensor E: data: [0, 0, 0] on: 0, 4; expected ascending positions from 0 to 3"}},
-      {"descending",
-       [&](Parts& p) {
-         position(p, 30) = 3;
-         position(p, 31) = 0;
-       },
-       {"tensor E: data: [1, 0, 6] on: 3, 0; expected ascending"}},
-      {"twice the same", [&](Parts& p) { position(p, 8) = 3; }, {"tensor E: data: [0, 1, 0] on: 3, 3"}},
-  };
-  write_bytes(path_, good_sparse_parts().bytes());
-  ASSERT_EQ(read_refusal(path_), "");
-  for (const Row& row : rows) {
-    SCOPED_TRACE(row.name);
+  for (const auto& [at, first, second, expected] :
+       {Row{0, 0, 4, "tensor E: data: [0, 0, 0] on: 0, 4; expected ascending positions from 0 to 3"},
+        Row{30, 3, 0, "tensor E: data: [1, 0, 6] on: 3, 0; expected ascending"},
+        Row{8, 3, 3, "tensor E: data: [0, 1, 0] on: 3, 3"}}) {
     Parts parts = good_sparse_parts();
-    row.spoil(parts);
+    parts.data[kPositionsAt + at] = first;
+    parts.data[kPositionsAt + at + 1] = second;
     write_bytes(path_, parts.bytes());
-    expect_line(read_refusal(path_), path_, row.expected);
+    expect_line(read_refusal(path_), path_, {expected});
   }
   // mma.sp without ordered metadata takes any two.
   Parts parts = good_sparse_parts("mma.sp");
-  position(parts, 30) = 3;
-  position(parts, 31) = 0;
+  parts.data[kPositionsAt + 30] = 3;
+  parts.data[kPositionsAt + 31] = 0;
   write_bytes(path_, parts.bytes());
   EXPECT_EQ(read_refusal(path_), "");
-  position(parts, 31) = 3;
+  parts.data[kPositionsAt + 31] = 3;
   write_bytes(path_, parts.bytes());
   expect_line(read_refusal(path_), path_,
               {"tensor E: data: [1, 0, 6] on: 3, 3; expected different positions from 0 to 3"});
@@ -588,12 +493,6 @@ TEST_F(VectorFile, RefusesTilesOfAnotherInstruction) {
   vectors.tiles.d = Codes();
   EXPECT_THROW(write_vectors(path_, vectors), std::invalid_argument);
   EXPECT_TRUE(files().empty());
-}
-
-TEST(Tiles, RefuseSizesBeyondMemory) {
-  const std::size_t huge = std::size_t{1} << 40;
-  EXPECT_THROW(make_tiles(FormatId::fp16, FormatId::fp16, FormatId::fp32, FormatId::fp32, huge, huge, 1, 16),
-               std::length_error);
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // Numbers as people write them are those of the format, or refused with those that are nearest.
-// Labels: sanitized
 #include "src/files/written_number.hpp"
 
 #include <fmt/format.h>

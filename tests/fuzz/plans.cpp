@@ -1,5 +1,6 @@
 // Plans of matrix products: what reads is written and read back the same, and a product by the plan is on any number of
-// threads what a second implementation makes of it. After a zero byte, an input has the product's shape and operands.
+// threads, and step by step, what a second implementation makes of it. After a zero byte, an input has the product's
+// shape and operands.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <random>
 
 #include "harnesses.hpp"
+#include "src/gemm/element.hpp"
 #include "src/gemm/plan.hpp"
 #include "tcnum/gemm.hpp"
 #include "tests/generators.hpp"
@@ -59,7 +61,7 @@ Example example(const GemmPlan& plan, const Performer& performer, Bytes& bytes, 
   const auto depth = static_cast<std::size_t>(datapath.tree.k);
   for (std::size_t first = 0; first < k; first += depth) {
     for (std::size_t i = 0; i < std::max(m, n); ++i) {
-      const test::ScaledProblem problem = edges.next();
+      const Problem problem = edges.next();
       for (std::size_t p = first; p < std::min(k, first + depth); ++p) {
         if (i < m) x.a.set(i, p, problem.a[p - first]);
         if (i < n) x.b.set(p, i, problem.b[p - first]);
@@ -124,6 +126,10 @@ void multiply_by(const GemmPlan& plan, Bytes& bytes, std::uint64_t seed) {
   const std::size_t row = seed % d.rows(), column = seed / d.rows() % d.columns();
   for (const auto& [i, j] :
        {std::pair{d.rows() - 1, d.columns() - 1}, {std::size_t{0}, std::size_t{0}}, {row, column}}) {
+    const std::uint64_t traced = trace_element(plan, x.a, x.b, inputs, i, j).d;
+    if (!is_same(plan.output, traced, reference::value_of(plan.output, d(i, j))))
+      wrong("an element, step by step, is not the product's",
+            fmt::format("{}\nelement {}, {}: {:#x}, not {:#x}", text, i, j, traced, d(i, j)));
     const reference::Value right = reference::element(plan, datapath, element_operands(x, i, j));
     if (is_same(plan.output, d(i, j), right)) continue;
     wrong("a product is not what its plan says",

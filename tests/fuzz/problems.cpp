@@ -53,7 +53,7 @@ std::vector<std::string> problems() {
   for (const Instruction* instruction : instructions_of(ArchId::sm_90)) {
     const NamedDatapath named = choose_datapath("", ArchId::sm_90, *instruction, "--instr");
     test::EdgeProblems edges(named.datapath, texts.size());
-    const test::ScaledProblem problem = edges.next();
+    const Problem problem = edges.next();
     const auto list = [](FormatId id, std::span<const std::uint64_t> codes) {
       std::vector<std::string> texts_of_codes;
       for (const std::uint64_t code : codes) texts_of_codes.push_back(hex(format(id), code));

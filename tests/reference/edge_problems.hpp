@@ -11,10 +11,6 @@
 
 namespace tcnum::test {
 
-struct ScaledProblem : Problem {
-  std::vector<std::uint64_t> sa, sb;  ///< one scale for each block; empty without scales
-};
-
 /// An endless sequence of problems for a datapath.
 class EdgeProblems {
  public:
@@ -51,10 +47,10 @@ class EdgeProblems {
     if (distances_.empty()) distances_ = {0};
   }
 
-  ScaledProblem next() {
+  Problem next() {
     const Numerics& n = datapath_.numerics;
     const auto k = static_cast<std::size_t>(datapath_.tree.k);
-    ScaledProblem p;
+    Problem p;
     anchor_ = pick(exponents_) + below(5) - 2 + (once_in(3) ? below(12) - 6 : 0);
     spread_ = pick({1, 1, 4, 12, 50});
     zeros_ = pick({0, 0, 10, 50, 90});
