@@ -54,12 +54,26 @@ inline std::vector<PlanOfOperands> plans_for_gpu() {
   return plans;
 }
 
-inline Matrix drawn_matrix(FormatId id, std::size_t rows, std::size_t columns, Operands operands,
-                           std::mt19937_64& random) {
-  const Codes codes = draw_codes(random, id, rows * columns, operands);
+inline Matrix matrix_of(FormatId id, std::size_t rows, std::size_t columns, const Codes& codes) {
   Matrix matrix(id, rows, columns);
   for (std::size_t i = 0; i < codes.size(); ++i) matrix.set(i / columns, i % columns, codes[i]);
   return matrix;
+}
+inline Matrix drawn_matrix(FormatId id, std::size_t rows, std::size_t columns, Operands operands,
+                           std::mt19937_64& random) {
+  return matrix_of(id, rows, columns, draw_codes(random, id, rows * columns, operands));
+}
+
+/// Where a matrix is another than it should be, in words: the first element; empty if it is not.
+inline std::string difference_of(const Matrix& found, const Matrix& right) {
+  for (std::size_t i = 0; i < right.rows(); ++i) {
+    for (std::size_t j = 0; j < right.columns(); ++j) {
+      if (found(i, j) == right(i, j)) continue;
+      return fmt::format("({}, {}) of {} x {} is {:#x}, not {:#x}", i, j, right.rows(), right.columns(), found(i, j),
+                         right(i, j));
+    }
+  }
+  return {};
 }
 
 /// The first element that the processors make differently, in words; empty if there is none.
@@ -76,13 +90,9 @@ inline std::string difference_of_processors(const PlanOfOperands& of, const Prod
   for (const GemmInputs& inputs : {GemmInputs{}, with_epilogue}) {
     const Matrix on_cpu = gemm(of.plan, a, b, inputs, {.threads = 1});
     const Matrix on_gpu = gemm(of.plan, a, b, inputs, {.threads = 1, .processor = Processor::gpu});
-    for (std::size_t i = 0; i < m * n; ++i) {
-      const std::uint64_t right = on_cpu(i / n, i % n), found = on_gpu(i / n, i % n);
-      if (right != found) {
-        return fmt::format("{} of {}: ({}, {}) of {} x {} x {} is {:#x}, not {:#x}", plan_to_json(of.plan).dump(),
-                           format(of.operands).name, i / n, i % n, m, n, k, found, right);
-      }
-    }
+    const std::string found = difference_of(on_gpu, on_cpu);
+    if (!found.empty())
+      return fmt::format("{} of {}, k = {}: {}", plan_to_json(of.plan).dump(), format(of.operands).name, k, found);
   }
   return {};
 }

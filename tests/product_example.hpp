@@ -31,8 +31,10 @@ enum class Operands : std::uint8_t {
   edges,
   codes,
   one_nan,
-  few,  ///< of which some are often alike, or but for their last bits, so that sums of products cancel
+  few,       ///< of which some are often alike, or but for their last bits, so that sums of products cancel
+  smallest,  ///< and zeros: sums of their products underflow, or are zero
 };
+inline constexpr int kOperandKinds = static_cast<int>(Operands::smallest) + 1;
 
 inline std::uint64_t draw_code(std::mt19937_64& random, const Format& f, Operands operands) {
   const std::uint64_t any = random() & f.code_mask();
@@ -66,6 +68,8 @@ inline std::uint64_t draw_code(std::mt19937_64& random, const Format& f, Operand
       const std::uint64_t fraction = fractions[random() % std::size(fractions)];
       return (any & ~(f.code_mask() >> 1)) | (field << f.fraction_bits | fraction) << f.padding_bits;
     }
+    case Operands::smallest:
+      return (any & ~(f.code_mask() >> 1)) | random() % 3 << f.padding_bits;
   }
   return any;
 }
@@ -130,19 +134,6 @@ inline void compute_exactly(const Datapath& datapath, Example& x) {
     emulate_exact(datapath, tile);
   }
   x.d = tile.d;
-}
-
-/// One tile's.
-inline Example example_of(const Datapath& datapath, const Tiles& tile) {
-  const Numerics& n = datapath.numerics;
-  Example x;
-  x.shape = {tile.m, tile.n, tile.k};
-  x.formats = {n.a.format, n.b.format, n.c.format, n.result};
-  x.a = tile.a;
-  x.b = tile.b;
-  x.c = tile.c;
-  compute_exactly(datapath, x);
-  return x;
 }
 
 inline Example draw_example(std::mt19937_64& random, const Datapath& datapath, const ProductShape& shape,

@@ -1,21 +1,19 @@
-// The JSON form of datapaths: the examples in docs/datapaths, round trips, and what is refused.
-// Labels: speed
+// The JSON form of datapaths: the examples in docs/datapaths, round trips, and what is refused. Random changes are the
+// harness of datapaths: tests/fuzz/datapaths.cpp.
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "tcnum/datapath.hpp"
 #include "tcnum/error.hpp"
 
-namespace tcnum {
+namespace tcnum::datapath_json_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -160,23 +158,6 @@ TEST(DatapathJson, EveryOptionalFieldSurvives) {
   EXPECT_EQ(nlohmann::json(to_json(datapath_from_json(json))), nlohmann::json(json));  // in any order
 }
 
-TEST(DatapathJson, IntegersSurvive) {
-  Json json = example("ampere-s8");
-  json.erase("note");
-  json.erase("source");
-  json["operands"]["a"]["format"] = json["operands"]["b"]["format"] = "b1";
-  json["product"] = {{"operation", "xor"}, {"exponent", "sum"}};
-  json["units"]["sum"]["result"] = Json::parse(R"([
-    {"fraction_bits": 24, "from": "leading_bit", "min_exponent": 24, "max_exponent": 23, "twos_complement": true,
-     "rounding": "toward_zero", "subnormals": "kept", "overflow": "max_finite"},
-    {"format": "s32", "rounding": "toward_zero", "subnormals": "kept", "overflow": "wrap"}])");
-  const Datapath datapath = datapath_from_json(json);
-  EXPECT_EQ(datapath.numerics.product.operation, ProductOperation::exclusive_or);
-  EXPECT_EQ(datapath.numerics.units[0].result.step[1],
-            round_to(format(FormatId::s32), Rounding::toward_zero, Overflow::wrap));
-  EXPECT_EQ(nlohmann::json(to_json(datapath)), nlohmann::json(json));  // in any order
-}
-
 TEST(DatapathJson, TheDeepestChainSurvives) {
   Json json = example("fp64-fma-chain");
   json["k"] = 4096;
@@ -222,74 +203,45 @@ TEST(DatapathJson, BadFieldsAreNamed) {
       // Shape of the object
       {"ampere-fp16", "/k", "", "k: is missing"},
       {"ampere-fp16", "/operands", "", "operands: is missing"},
-      {"ampere-fp16", "/operands/b", "", "operands.b: is missing"},
-      {"ampere-fp16", "/operands/c/format", "", "operands.c.format: is missing"},
-      {"ampere-fp16", "/result", "", "result: is missing"},
-      {"ampere-fp16", "/units", "", "units: is missing"},
       {"ampere-fp16", "/tree", "", "tree: is missing"},
-      {"ampere-fp16", "/nan", "", "nan: is missing"},
       {"ampere-fp16", "/nan/code", "", "nan.code: is missing"},
       {"ampere-fp16", "/colour", "1", "unknown key \"colour\"; expected one of schema, note, source, k, formats,"},
       {"ampere-fp16", "/a\nb", "1", "unknown key \"a\\nb\"; expected"},
       {"ampere-fp16", "/operands/d", "{}", "operands: unknown key \"d\"; expected one of a, b, c"},
-      {"ampere-fp16", "/operands/a/fmt", "1", "operands.a: unknown key \"fmt\"; expected one of format, subnormals,"},
-      {"ampere-fp16", "/units/fused/width", "1", "units.fused: unknown key \"width\"; expected one of fraction_bits,"},
-      {"ampere-fp16", "/units/fused/result/0/to", "1", "units.fused.result[0]: unknown key \"to\"; expected one of"},
-      {"ampere-fp16", "/nan/payload", "1", "nan: unknown key \"payload\"; expected one of code, propagate"},
       {"ampere-fp16", "/schema", "\"tcnum.datapath/2\"",
        "schema: is \"tcnum.datapath/2\"; expected \"tcnum.datapath/1\""},
       {"ampere-fp16", "/note", "3", "note: is 3; expected a string"},
       {"ampere-fp16", "/operands", "[]", "operands: is an array; expected an object"},
-      {"ampere-fp16", "/units", "\"x\"", "units: is \"x\"; expected an object"},
-      {"ampere-fp16", "/units/fused/result", "{}", "units.fused.result: is an object; expected an array"},
       // k
       {"ampere-fp16", "/k", "0", "k: is 0; expected 1..4096"},
       {"ampere-fp16", "/k", "4097", "k: is 4097; expected 1..4096"},
-      {"ampere-fp16", "/k", "16.0", "k: is 16.0; expected an integer"},
-      {"ampere-fp16", "/k", "\"16\"", "k: is \"16\"; expected an integer"},
       {"ampere-fp16", "/k", "18446744073709551615", "k: is 18446744073709551615; expected 1..4096"},
       // Formats and enumerations
       {"ampere-fp16", "/operands/a/format", "\"fp17\"",
        "operands.a.format: unknown format \"fp17\"; expected one of fp64, fp32, tf32"},
-      {"ampere-fp16", "/operands/a/format", "16", "operands.a.format: is 16; expected a string"},
       {"ampere-fp16", "/operands/a/subnormals", "\"lost\"",
        "operands.a.subnormals: unknown value \"lost\"; expected one of kept, flushed"},
-      {"ampere-fp16", "/operands/a/subnormal_exponent", "\"x\"", "operands.a.subnormal_exponent: unknown value \"x\""},
       {"ampere-fp16", "/result", "\"ue8m0\"", "result: ue8m0 has no infinity"},
-      {"ampere-fp16", "/result", "\"fp8e4m3\"", "result: fp8e4m3 has no infinity"},
       {"ampere-fp16", "/result", "\"s32\"", "operands.a.format: is fp16; the result s32 needs an integer format"},
-      {"ampere-fp16", "/product/exponent", "\"x\"",
-       "product.exponent: unknown value \"x\"; expected one of sum, normalised"},
       {"ampere-fp16", "/product/infinite_from", "20001", "product.infinite_from: is 20001; expected -20000..20000"},
       {"ampere-fp16", "/product/round", R"([{"fraction_bits": 3, "from": "alignment"}])",
        "product.round[0].from: a product has no alignment"},
       // Units
       {"ampere-fp16", "/units/fused/fraction_bits", "201", "units.fused.fraction_bits: is 201; expected 0..200"},
-      {"ampere-fp16", "/units/fused/fraction_bits", "1048576",
-       "units.fused.fraction_bits: is 1048576; expected 0..200"},
       {"ampere-fp16", "/units/fused/fraction_bits", "\"all\"",
        "units.fused.fraction_bits: is \"all\"; expected 0..200 or \"exact\""},
       {"cdna3-fp8", "/units/accumulate/drop_below", "-1", "units.accumulate.drop_below: is -1; expected 0..200"},
-      {"ampere-fp16", "/units/fused/first_fraction_bits", "-1",
-       "units.fused.first_fraction_bits: is -1; expected 0..200"},
-      {"ampere-fp16", "/units/fused/align_rounding", "\"odd\"",
-       "units.fused.align_rounding: unknown rounding \"odd\"; expected one of toward_zero, nearest_even"},
       {"ampere-fp16", "/units/fused/zero_exponent", "\"floor\"", "units.fused.zero_exponent: unknown value \"floor\""},
       {"ampere-fp16", "/units/fused/zero_exponent", "{}", "units.fused.zero_exponent: expected \"none\""},
-      {"ampere-fp16", "/units/fused/zero_exponent", "-133", "units.fused.zero_exponent: is -133; expected an object"},
       {"ampere-fp16", "/units/fused/zero_exponent", R"({"floor": -20001})",
        "units.fused.zero_exponent.floor: is -20001; expected -20000..20000"},
-      {"ampere-fp16", "/units/fused/zero_sign", "true", "units.fused.zero_sign: is true; expected a string"},
       {"ampere-fp16", "/units/fused/scaled", "1", "units.fused.scaled: is 1; expected true or false"},
       {"ampere-fp16", "/units/fused/scaled", "true", "units.fused.scaled: is true, but there are no scales"},
       {"ampere-fp16", "/units/spare", "{}", "units.spare: no node of the tree uses this unit"},
       {"ampere-fp16", "/units/c", "{}", "units: \"c\" is no name for a unit"},
-      {"ampere-fp16", "/units/a b", "{}", "units: \"a b\" is no name for a unit"},
       {"ampere-fp16", "/units", "{}", "tree[0]: unknown unit \"fused\"; expected one of"},
       {"ampere-fp16", "/units", R"({"a":{},"b":{},"d":{},"e":{},"f":{}})", "units: has 5 units; expected 1..4"},
       // Rounding steps
-      {"ampere-fp16", "/units/fused/result/0/rounding", "\"odd\"",
-       "units.fused.result[0].rounding: unknown rounding \"odd\"; expected one of toward_zero, nearest_even"},
       {"ampere-fp16", "/units/fused/result/0/fraction_bits", "3",
        "units.fused.result[0].fraction_bits: the step's format already says this"},
       {"ampere-fp16", "/units/fused/result/0", "{}", "units.fused.result[0].fraction_bits: is missing"},
@@ -396,32 +348,18 @@ TEST(DatapathJson, BadFieldsAreNamed) {
   }
 }
 
-TEST(DatapathJson, NamesOfUnitsAreShort) {
-  const auto with_name = [](const std::string& name) {
+TEST(DatapathJson, NamesOfUnitsAreShortAndOfLettersAndDigits) {
+  const auto error_of_name = [](const std::string& name) {
     Json json = example("ampere-fp16");
     json["units"] = {{name, json["units"].begin().value()}};
     json["tree"] = {name, "c", "0..15"};
     json["k"] = 16;
-    return json;
+    return read_error(json);
   };
-  const Json json = with_name(std::string(61, 'u'));
-  EXPECT_TRUE(read_error(json).starts_with("file.json: units: \"uuu")) << read_error(json);
-  EXPECT_EQ(read_error(with_name(std::string(60, 'u'))), "");
-}
-
-TEST(DatapathJson, NamesOfUnitsAreOfLettersAndDigits) {
-  for (const char good : {'a', 'z', 'A', 'Z', '0', '9', '_', '-'}) {
-    Json json = example("ampere-fp16");
-    const std::string name = {'u', good};
-    json["units"] = {{name, json["units"].begin().value()}};
-    json["tree"] = {name, "c", "0..15"};
-    json["k"] = 16;
-    EXPECT_EQ(read_error(json), "") << name;
-    for (const char bad : {'`', '{', '@', '[', '/', ':', '.', ' '}) {
-      json["units"] = {{name + bad, json["units"].begin().value()}};
-      EXPECT_NE(read_error(json).find("is no name for a unit"), std::string::npos) << bad;
-    }
-  }
+  for (const std::string& good : {std::string(60, 'u'), std::string("uazAZ09_-")}) EXPECT_EQ(error_of_name(good), "");
+  EXPECT_TRUE(error_of_name(std::string(61, 'u')).starts_with("file.json: units: \"uuu"));
+  for (const char bad : {'`', '{', '@', '[', '/', ':', '.', ' '})
+    EXPECT_NE(error_of_name(std::string("u") + bad).find("is no name for a unit"), std::string::npos) << bad;
 }
 
 TEST(DatapathJson, EndlessNestingIsRefused) {
@@ -498,95 +436,5 @@ TEST(DatapathJson, ValidateChecksTheStructItself) {
             "x: nan.propagate: must name each of a, b and c once");
 }
 
-// --- Random changes --------------------------------------------------------------------------------------------------
-
-/// All values inside a JSON value.
-void collect(Json& json, std::vector<Json*>& values) {
-  values.push_back(&json);
-  if (json.is_structured()) {
-    for (Json& child : json) collect(child, values);
-  }
-}
-
-/// Reads, or says in one line why not; what reads is written and read again as the same.
-void reads_or_refuses(const Json& json) {
-  try {
-    const Datapath datapath = datapath_from_json(json, "fuzz");
-    RC_ASSERT(datapath_from_json(to_json(datapath)) == datapath);
-  } catch (const InputError& error) {
-    const std::string message = error.what();
-    RC_ASSERT(message.starts_with("fuzz: "));
-    RC_ASSERT(message.find('\n') == message.npos);
-  }
-}
-
-RC_GTEST_PROP(DatapathJsonFuzz, ChangedValuesReadOrAreRefused, ()) {
-  static const std::vector<std::string> names = example_names();
-  static const std::vector<Json> values = [] {
-    Json some = Json::parse(R"([null, true, false, 0, 1, 2, 3, 7, 15, 16, 24, -1, -133, 200, 201, 20000, 1048576, 1e300,
-        0.5, -9223372036854775808, 18446744073709551615, "", "c", "exact", "0..7", "8..15", "0..0", "..", "fp32", "fp16",
-        "fp64", "s32", "ue8m0", "fused", "natural", "up", "down", "alignment", "0x7fffffff", "0x0", "kept", "flushed",
-        "infinity", "max_finite", [], {}, ["fused", "c"], {"floor": -5}, {"format": "fp32"}])");
-    some.push_back("line\nbreak \xff");
-    return some.get<std::vector<Json>>();
-  }();
-  Json json = example(*rc::gen::elementOf(names));
-  const int edits = *rc::gen::inRange(1, 5);
-  for (int edit = 0; edit < edits; ++edit) {
-    std::vector<Json*> all;
-    collect(json, all);
-    Json& target = **rc::gen::elementOf(all);
-    Json other = **rc::gen::elementOf(all);
-    const auto pick = [&](const Json& parent) { return *rc::gen::inRange<std::size_t>(0, parent.size()); };
-    switch (*rc::gen::inRange(0, 4)) {
-      case 0:
-        target = *rc::gen::elementOf(values);
-        break;
-      case 1:
-        target = std::move(other);
-        break;
-      case 2:
-        if (target.is_structured() && !target.empty()) {
-          target.erase(std::next(target.begin(), static_cast<std::ptrdiff_t>(pick(target))));
-        }
-        break;
-      default:
-        if (target.is_array())
-          target.push_back(std::move(other));
-        else if (target.is_object())
-          target[*rc::gen::arbitrary<std::string>()] = std::move(other);
-        break;
-    }
-  }
-  reads_or_refuses(json);
-}
-
-RC_GTEST_PROP(DatapathJsonFuzz, ChangedBytesReadOrAreRefused, ()) {
-  static const std::vector<std::string> names = example_names();
-  std::ostringstream contents;
-  contents << std::ifstream(path_of(*rc::gen::elementOf(names))).rdbuf();
-  std::string text = contents.str();
-  const int edits = *rc::gen::inRange(1, 4);
-  for (int edit = 0; edit < edits; ++edit) {
-    const auto at = *rc::gen::inRange<std::size_t>(0, text.size());
-    switch (*rc::gen::inRange(0, 3)) {
-      case 0:
-        text[at] = *rc::gen::arbitrary<char>();
-        break;
-      case 1:
-        text.erase(at, *rc::gen::inRange<std::size_t>(1, 40));
-        break;
-      default:
-        text.insert(at, text, *rc::gen::inRange<std::size_t>(0, text.size()), 40);
-        break;
-    }
-    if (text.empty()) text = " ";
-  }
-  const TemporaryFile file(text);
-  const std::string message = error_of([&] { read_datapath(file.path()); });
-  RC_ASSERT(message.empty() || message.starts_with(file.path() + ": "));
-  RC_ASSERT(message.find('\n') == message.npos);
-}
-
 }  // namespace
-}  // namespace tcnum
+}  // namespace tcnum::datapath_json_test

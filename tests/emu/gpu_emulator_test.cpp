@@ -9,10 +9,7 @@
 #include <random>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
-
+#include "difference.hpp"
 #include "draw.hpp"
 #include "emu/gpu/accumulation_patch.hpp"
 #include "emu/gpu/patch.hpp"
@@ -21,7 +18,6 @@
 #include "generators.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/exact.hpp"
-#include "underflow_examples.hpp"
 
 namespace tcnum {
 namespace {
@@ -120,10 +116,7 @@ void expect_gpu_equals_exact(const Datapath& datapath, Tiles tiles) {
   const auto expect = [&](std::size_t i, std::size_t j, std::uint64_t code, const char* how) {
     const std::uint64_t exact = tiles.d[tiles.c_index(0, i, j)];
     if (exact == code) return;
-    std::string text = to_json(datapath).dump() + fmt::format("\nexact {:#x}, {} {:#x}:", exact, how, code);
-    const Problem problem = problem_at(tiles, i * kColumns + j);
-    for (std::size_t k = 0; k < problem.a.size(); ++k) text += fmt::format(" {:#x}*{:#x}", problem.a[k], problem.b[k]);
-    RC_FAIL(text + fmt::format(" + {:#x}", problem.c));
+    RC_FAIL(test::difference(datapath, problem_at(tiles, i * kColumns + j), std::string("exact, ") + how, exact, code));
   };
 
   if (gpu::why_no_terms(datapath.numerics, SortedTree(datapath.tree)).empty())
@@ -257,24 +250,6 @@ TEST(GpuDatapath, PutsAdjacentProductsSideBySide) {
   EXPECT_EQ(adjacent({{0, 1, 2}}), 1);
 }
 
-/// The sign of a negative sum that becomes zero is another rule's than that of a sum that is zero.
-TEST(GpuEmulator, KeepsTheSignOfAnUnderflowWhereZerosArePositive) {
-  for (const test::UnderflowExample& example : test::underflow_examples()) {
-    const auto [d, why_not] = make_gpu_datapath(example.datapath);
-    ASSERT_TRUE(d.has_value()) << example.name << ": " << why_not;
-    EXPECT_EQ(d->evaluator, GpuEvaluator::single_precision) << example.name;
-    Tiles tiles = example.tile(1, 1);
-    emulate_exact(example.datapath, tiles);
-    EXPECT_EQ(tiles.d[0], example.d) << example.name;
-    std::vector<float> a(tiles.k), b(tiles.k);
-    for (std::size_t k = 0; k < tiles.k; ++k) {
-      a[d->place[k]] = gpu::single_of(d->a, d->a_fields, static_cast<std::uint32_t>(example.a[k]));
-      b[d->place[k]] = gpu::single_of(d->b, d->b_fields, static_cast<std::uint32_t>(example.b[k]));
-    }
-    EXPECT_EQ(gpu::single_precision_dot(*d, a.data(), 1, b.data(), 1, example.c), example.d) << example.name;
-  }
-}
-
 /// Patches look for infinities and NaNs in rows and in columns: those of one row or column are enough, and of all.
 RC_GTEST_PROP(GpuEmulator, EqualsExactWhereRowsOrColumnsHaveASpecialOperand, (bool rows)) {
   const auto* const name = *rc::gen::element("mma.m16n8k16.f32.f16.f16.f32", "wgmma.m64n8k32.f32.e5m2.e5m2");
@@ -297,50 +272,6 @@ RC_GTEST_PROP(GpuEmulator, EqualsExactWhereRowsOrColumnsHaveASpecialOperand, (bo
       tiles.b.set(tiles.b_index(0, k, line), code);
   }
   expect_gpu_equals_exact(datapath, tiles);
-}
-
-/// Of ones, of which one operand is an infinity or a NaN: the elements that it is an operand of, and no others.
-RC_GTEST_PROP(GpuEmulator, LeavesOverOfAccumulationsWhatHasASpecialOperand, ()) {
-  const auto takes = [](const Datapath& datapath) {
-    const Numerics& n = datapath.numerics;
-    const auto is_ieee = [](FormatId id) { return format(id).has_infinity(); };
-    return is_ieee(n.a.format) && is_ieee(n.b.format) && is_of(GpuEvaluator::accumulations, datapath);
-  };
-  const Datapath datapath = test::draw_until(test::random_chain_of_accumulations, takes);
-  const GpuDatapath d = made_of(datapath).datapath.value();
-  const Numerics& n = datapath.numerics;
-  Tiles tiles = make_tiles(n.a.format, n.b.format, n.c.format, n.result, 1, kRows, kColumns,
-                           static_cast<std::size_t>(datapath.tree.k));
-  const auto fill = [](Codes& codes, FormatId id) {
-    for (std::size_t i = 0; i < codes.size(); ++i)
-      codes.set(i, encode(format(id), false, 1, 0, false, Rounding::toward_zero));
-  };
-  fill(tiles.a, n.a.format);
-  fill(tiles.b, n.b.format);
-  fill(tiles.c, n.c.format);
-  const auto row = *rc::gen::inRange<std::size_t>(0, kRows), column = *rc::gen::inRange<std::size_t>(0, kColumns),
-             k = *rc::gen::inRange<std::size_t>(0, tiles.k);
-  const auto special = [](FormatId id) {
-    const Format& f = format(id);
-    return *rc::gen::element(infinity_code(f, false), infinity_code(f, true), nan_code(f));
-  };
-  enum { of_a, of_b, of_c };
-  const int side = *rc::gen::element<int>(of_a, of_b, of_c);
-  if (side == of_a) tiles.a.set(tiles.a_index(0, row, k), special(n.a.format));
-  if (side == of_b) tiles.b.set(tiles.b_index(0, k, column), special(n.b.format));
-  if (side == of_c) tiles.c.set(tiles.c_index(0, row, column), special(n.c.format));
-  std::uint32_t expected = 0;
-  for (std::size_t i = 0; i < kRows; ++i) {
-    for (std::size_t j = 0; j < kColumns; ++j) {
-      if ((side == of_b || i == row) && (side == of_a || j == column))
-        expected |= gpu::PatchCodes::bit(static_cast<int>(i), static_cast<int>(j));
-    }
-  }
-  const SideArrays<true> a(d, tiles);
-  const SideArrays<false> b(d, tiles);
-  gpu::PatchCodes codes;
-  put_c(tiles, codes);
-  RC_ASSERT(patch_of_accumulations(d, a.side, b.side, codes) == expected);
 }
 
 /// Of zeros and few of the smallest numbers, of which mostly all products of an element have one sign.
@@ -393,7 +324,8 @@ const Generator kGenerators[] = {
     {"accumulations", test::random_chain_of_accumulations},
 };
 
-/// And each row of the GPU's table is reached but those of block scales, which tests/emu/cuda_products_test.cpp tries.
+/// And each row of the GPU's table that takes tiles is reached; tests/emu/cuda_products_test.cpp tries those of
+/// matrices alone.
 TEST(GpuEmulator, EqualsExactOnDatapathsOfEveryGenerator) {
   std::map<GpuEvaluator, int> taken;
   for (const Generator& generator : kGenerators) {

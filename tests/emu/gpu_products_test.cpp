@@ -18,44 +18,29 @@ namespace {
 
 using test::Operands;
 
-Matrix matrix_of(FormatId id, std::size_t rows, std::size_t columns, const Codes& codes) {
-  Matrix matrix(id, rows, columns);
-  for (std::size_t i = 0; i < codes.size(); ++i) matrix.set(i / columns, i % columns, codes[i]);
-  return matrix;
-}
-Matrix random_matrix(FormatId id, std::size_t rows, std::size_t columns, Operands operands, std::mt19937_64& random) {
-  return matrix_of(id, rows, columns, test::draw_codes(random, id, rows * columns, operands));
-}
-
 /// The first element that differs, in words; empty if none does.
 std::string first_difference(const Datapath& datapath, const ProductShape& shape, Operands operands,
                              std::mt19937_64& random) {
   const Numerics& n = datapath.numerics;
-  const Matrix a = random_matrix(n.a.format, shape.m, shape.k, operands, random);
-  const Matrix b = random_matrix(n.b.format, shape.k, shape.n, operands, random);
-  const Matrix c = random_matrix(n.c.format, shape.m, shape.n, operands, random);
+  const Matrix a = test::drawn_matrix(n.a.format, shape.m, shape.k, operands, random);
+  const Matrix b = test::drawn_matrix(n.b.format, shape.k, shape.n, operands, random);
+  const Matrix c = test::drawn_matrix(n.c.format, shape.m, shape.n, operands, random);
   MatmulOptions options;
   options.datapath = datapath;
   std::optional<Matrix> a_scales, b_scales;
   if (n.scales) {
     const std::size_t blocks = test::blocks_of(datapath, shape.k);
     const FormatId id = n.scales->format;
-    a_scales = matrix_of(id, shape.m, blocks, test::draw_scales(random, id, shape.m * blocks, operands));
-    b_scales = matrix_of(id, blocks, shape.n, test::draw_scales(random, id, blocks * shape.n, operands));
+    a_scales = test::matrix_of(id, shape.m, blocks, test::draw_scales(random, id, shape.m * blocks, operands));
+    b_scales = test::matrix_of(id, blocks, shape.n, test::draw_scales(random, id, blocks * shape.n, operands));
     options.a_scales = *a_scales;
     options.b_scales = *b_scales;
   }
   const Matrix on_cpu = matmul(a, b, c, options);
   options.processor = Processor::gpu;
   const Matrix on_gpu = matmul(a, b, c, options);
-  for (std::size_t i = 0; i < shape.m; ++i) {
-    for (std::size_t j = 0; j < shape.n; ++j) {
-      if (on_cpu(i, j) != on_gpu(i, j))
-        return fmt::format("{}\n({}, {}) of {} x {} x {} is {:#x}, not {:#x}", to_json(datapath).dump(), i, j, shape.m,
-                           shape.n, shape.k, on_gpu(i, j), on_cpu(i, j));
-    }
-  }
-  return {};
+  const std::string found = test::difference_of(on_gpu, on_cpu);
+  return found.empty() ? found : fmt::format("{}\nk = {}: {}", to_json(datapath).dump(), shape.k, found);
 }
 
 TEST(GpuProducts, EqualTheCpus) {
