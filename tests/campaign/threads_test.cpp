@@ -4,13 +4,12 @@
 #include <rapidcheck.h>
 
 #include <atomic>
-#include <latch>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "at_once.hpp"
 #include "edge_tiles.hpp"
 #include "emu/cpu/wide_product.hpp"
 #include "reference/any_datapath.hpp"
@@ -25,20 +24,7 @@
 namespace tcnum {
 namespace {
 
-constexpr unsigned kThreads = 4;
-
-/// Calls it on several threads, all at once.
-template <class Body>
-void at_once(const Body& body) {
-  std::latch start(kThreads);
-  std::vector<std::jthread> threads;
-  for (unsigned i = 0; i < kThreads; ++i) {
-    threads.emplace_back([&, i] {
-      start.arrive_and_wait();
-      body(i);
-    });
-  }
-}
+using test::at_once, test::kThreads;
 
 const Instruction& instruction(const char* name) { return *find_instruction(name); }
 
