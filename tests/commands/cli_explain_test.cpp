@@ -4,7 +4,6 @@
 #include <array>
 #include <map>
 #include <random>
-#include <set>
 #include <sstream>
 
 #include "cli.hpp"
@@ -37,30 +36,6 @@ std::vector<std::uint64_t> codes(const json& of) {
   std::vector<std::uint64_t> all;
   for (const json& code : of) all.push_back(*parse_code(code.get<std::string>()));
   return all;
-}
-
-/// Table 8 of MMA-Sim (arXiv 2511.10909).
-TEST_F(CliExplain, TheClassicProbeIsWhatWasPublished) {
-  std::map<std::pair<std::string, std::string>, std::set<std::string>> results;  // of architecture and operands
-  const json found = document("--all" + kClassic);
-  for (const json& side : found.at("explained")) {
-    for (const json& of : side.at("of")) {
-      if (side.at("formats").at("d") == "fp32")
-        results[{of.at("arch"), side.at("formats").at("a")}].insert(side.at("value").get<std::string>());
-    }
-  }
-  const auto only = [&](const char* arch, const char* operands, const char* value) {
-    EXPECT_EQ((results[{arch, operands}]), std::set<std::string>{value}) << arch << " " << operands;
-  };
-  only("sm_70", "fp16", "0");
-  for (const char* arch : {"sm_75", "sm_80", "sm_86", "sm_87", "sm_89"}) only(arch, "fp16", "-0.5");
-  only("sm_80", "bf16", "-0.5");
-  only("sm_89", "fp8e5m2", "0");
-  only("sm_90", "bf16", "-0.75");
-  only("sm_120", "fp16", "-0.75");
-  only("gfx908", "fp16", "-0.875");
-  only("gfx942", "fp8e5m2fnuz", "-1");
-  EXPECT_TRUE((results[{"gfx90a", "bf16"}].contains("-0.375")));
 }
 
 TEST_F(CliExplain, EverySideIsWhatTheEmulatorGives) {
@@ -153,10 +128,8 @@ TEST_F(CliExplain, AnElementOfAMatrixProduct) {
   write_product("half.safetensors", FormatId::fp16, 3, 2, 40);
   write_product("long.safetensors", FormatId::fp32, 2, 2, 300);
   write_product("fp8.safetensors", FormatId::fp8e4m3, 2, 2, 300);
-  for (const auto& [name, plan, place] : std::vector<std::array<std::string, 3>>{{"half", "nvjet", "2,1"},
-                                                                                 {"half", "nvjet", "0,0"},
-                                                                                 {"long", "cutlass2-tf32", "1,0"},
-                                                                                 {"long", "triton", "1,1"}}) {
+  for (const auto& [name, plan, place] :
+       std::vector<std::array<std::string, 3>>{{"half", "nvjet", "2,1"}, {"long", "cutlass2-tf32", "1,0"}}) {
     const std::string in = name + ".safetensors", out = name + "-d.safetensors";
     ASSERT_EQ(run({"gemm", "--in", in, "--plan", plan, "--out", out}).status, 0) << plan;
     const Result r = explain("--in " + out + " --plan " + plan + " --at " + place + " --json e.json");
@@ -196,15 +169,6 @@ TEST_F(CliExplain, AnElementOfAMatrixProduct) {
   const Result found = explain("--in fast.safetensors --plan nvjet-fp8-slow --at 1,1 --json both.json");
   EXPECT_NE(found.out.find("\nnvjet-fp8: one chain of "), std::string::npos) << found.out;
   EXPECT_EQ(json::parse(contents(folder_ / "both.json")).at("plans").at(1).at("shared_steps"), 4);
-  EXPECT_NE(
-      explain("--in half.safetensors --plan nvjet --at 3,0").err.find("--at: 3,0; expected row,column, below 3,2"),
-      std::string::npos);
-  EXPECT_NE(explain("--in half.safetensors --plan nvjet").err.find("--at"), std::string::npos);
-  EXPECT_NE(explain("--in half.safetensors --plan none --at 0,0").err.find("--plan: none is neither"),
-            std::string::npos);
-  EXPECT_NE(explain("--plan nvjet").err.find("--plan requires --at"), std::string::npos);
-  EXPECT_NE(explain("--alpha 2 --arch sm_90 --format fp16 --a 1 --b 1").err.find("--alpha requires --plan"),
-            std::string::npos);
 }
 
 TEST_F(CliExplain, RefusesWhatIsWrong) {
@@ -221,6 +185,8 @@ TEST_F(CliExplain, RefusesWhatIsWrong) {
            {"--in p.safetensors --arch sm_80 --arch sm_90", "--in: is of one instruction"},
            {"--in p.safetensors --datapath sm_80:mma.m16n8k16.f32.bf16.bf16.f32", "sm_80:mma.m16n8k16"},
            {"--in p.safetensors --json p.safetensors", "--json"},
+           {"--plan nvjet", "--plan requires --at"},
+           {"--alpha 2 --arch sm_90 --format fp16 --a 1 --b 1", "--alpha requires --plan"},
            {"--datapath " + kDatapath + " --json no/x.json", "no/x.json"},
        }) {
     const Result done = explain(arguments);

@@ -70,53 +70,38 @@ TEST_F(CliIdentify, ThoseWhoGiveTheClassicAnswerAreNamed) {
 /// Whoever's answers to the inputs that are offered come in leaves fewer each time, until his row is alone or nothing
 /// tells it from the others.
 TEST_F(CliIdentify, TheInputThatItOffersTellsApart) {
-  std::vector<std::string> lines = {"0x3c00,0x3c00,0x00000000,0x3f800000"};
-  std::string header = "a0,b0,c,d";
-  const auto file = [&] { return fmt::format("{}\n{}\n", header, fmt::join(lines, "\n")); };
+  constexpr std::size_t kProducts = 16;
+  const auto line = [](std::vector<std::string> a, std::vector<std::string> b, const std::string& c,
+                       const std::string& d) {
+    a.resize(kProducts, "0x0000");
+    b.resize(kProducts, "0x0000");
+    return fmt::format("{},{},{},{}\n", fmt::join(a, ","), fmt::join(b, ","), c, d);
+  };
+  std::string table;
+  for (const char* operand : {"a", "b"}) {
+    for (std::size_t k = 0; k < kProducts; ++k) table += fmt::format("{}{},", operand, k);
+  }
+  table += "c,d\n" + line({"0x3c00"}, {"0x3c00"}, "0x00000000", "0x3f800000");
   const Who who = {"sm_90", "wgmma.m64n8k16.f32.f16.f16"};
-  std::size_t k = 1, rounds = 0;
+  std::size_t rounds = 0;
   for (;; ++rounds) {
-    write("answers.csv", file());
+    write("answers.csv", table);
     const json found = document({"--in", "answers.csv", "--format", "fp16"});
     EXPECT_TRUE(names(found.at("matches")).contains(who));
     const json& separation = found.at("separation");
     if (separation.is_null() || separation.at("inputs") == 0) break;
     const json& next = separation.at("next");
-    const auto codes = [&](const char* key, std::size_t count, std::size_t rows, std::size_t columns) {
-      Matrix matrix(FormatId::fp16, rows, columns);
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::uint64_t code = *parse_code(next.at(key).at(i).get<std::string>());
-        matrix.set(rows == 1 ? 0 : i, rows == 1 ? i : 0, code);
-      }
-      return matrix;
-    };
-    const std::size_t wider = next.at("a").size();
+    const auto a = next.at("a").get<std::vector<std::string>>(), b = next.at("b").get<std::vector<std::string>>();
+    Matrix row(FormatId::fp16, 1, a.size()), column(FormatId::fp16, a.size(), 1);
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      row.set(0, k, *parse_code(a[k]));
+      column.set(k, 0, *parse_code(b[k]));
+    }
     const Format& c_format = format(*find_format(next.at("c_format").get<std::string>()));
     const std::string c = number_text(c_format, *parse_code(next.at("c").get<std::string>()));
-    const std::uint64_t d = result_of(who, codes("a", wider, 1, wider), codes("b", wider, wider, 1), std::stod(c));
-    const std::string code = hex(format(FormatId::fp32), d);
+    const std::string code = hex(format(FormatId::fp32), result_of(who, row, column, std::stod(c)));
     EXPECT_NE(std::ranges::find(separation.at("results"), json(code)), separation.at("results").end());
-    // All lines as long as the new one.
-    const auto widened = [&](const std::vector<std::string>& a, const std::vector<std::string>& b,
-                             const std::string& rest) {
-      std::vector<std::string> words = a;
-      words.resize(wider, "0x0000");
-      words.insert(words.end(), b.begin(), b.end());
-      words.resize(2 * wider, "0x0000");
-      return fmt::format("{},{}", fmt::join(words, ","), rest);
-    };
-    if (wider > k) {
-      ASSERT_EQ(lines.size(), 1u);
-      lines[0] = widened({"0x3c00"}, {"0x3c00"}, "0x00000000,0x3f800000");
-      std::vector<std::string> columns;
-      for (const char* operand : {"a", "b"}) {
-        for (std::size_t i = 0; i < wider; ++i) columns.push_back(fmt::format("{}{}", operand, i));
-      }
-      header = fmt::format("{},c,d", fmt::join(columns, ","));
-      k = wider;
-    }
-    lines.push_back(widened(next.at("a").get<std::vector<std::string>>(), next.at("b").get<std::vector<std::string>>(),
-                            fmt::format("{},{}", c, code)));
+    table += line(a, b, c, code);
     ASSERT_LT(rounds, 20u);
   }
   EXPECT_GE(rounds, 1u);

@@ -34,26 +34,6 @@ class CliList : public Cli {
   }
 };
 
-TEST_F(CliList, AloneShowsFormatsAndArchitectures) {
-  const Result r = list({});
-  EXPECT_EQ(r.status, 0);
-  for (const char* part : {"sm_70", "gfx942", "fp8e4m3", "list --arch sm_90"}) {
-    EXPECT_NE(r.out.find(part), std::string::npos) << part;
-  }
-  EXPECT_LT(lines_of(r.out).size(), 60u);
-}
-
-TEST_F(CliList, HasALineForEachInstruction) {
-  for (const char* arch : {"sm_70", "sm_90", "sm_120", "gfx942"}) {
-    SCOPED_TRACE(arch);
-    const json instructions = listed({"--arch", arch}).at(0).at("instructions");
-    std::map<std::string, int> seen;
-    for (const std::string& line : lines_of(list({"--arch", arch}).out)) ++seen[line.substr(0, line.find(' ', 2))];
-    for (const json& each : instructions)
-      EXPECT_EQ(seen["  " + each.at("name").get<std::string>()], 1) << each.at("name");
-  }
-}
-
 TEST_F(CliList, SaysDatapathsShortlyAndSourcesOnce) {
   const std::string hopper = list({"--arch", "sm_90"}).out;
   EXPECT_NE(line_of(hopper, kInstruction).find("1×16 F=25 RZ [1]"), std::string::npos) << line_of(hopper, kInstruction);
@@ -163,13 +143,6 @@ TEST_F(CliList, NamesOfFormatsAreThoseOfTheArchitecture) {
   expect_failure({"list", "--arch", "sm_80", "--format", "fp8"}, 2, {"fp8 is no input format of sm_80", "fp16"});
   expect_failure({"gemm", "--in", "x", "--plan", "nvjet", "--out", "y.safetensors", "--format", "nvfp4"}, 2,
                  {"nvfp4 is fp4e2m1 with a ue4m3 scale for each 16 elements"});
-}
-
-TEST_F(CliList, WritesJsonInPlaceOfText) {
-  const Result r = list({"--arch", "sm_90", "--json", "l.json"});
-  EXPECT_EQ(r.status, 0);
-  EXPECT_EQ(r.out, "");
-  EXPECT_EQ(json::parse(text("l.json")).at("schema"), "tcnum.list/1");
 }
 
 TEST_F(CliList, TellsWhoEvaluatesADatapath) {

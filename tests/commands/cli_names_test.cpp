@@ -121,7 +121,6 @@ TEST_F(CliNames, WrongOnesGetTheNearest) {
     expect_failure(arguments, 2, parts);
   };
   instruction("mma.m16n8k16.f32.f16.f16", {"--instr: mma.m16n8k16.f32.f16.f16 is unknown", kInstruction});
-  instruction("wgmma.m64n8k32.f32.e4m3", {"wgmma.m64n8k32.f32.e4m3.e4m3"});
   expect_failure({"explain", "--arch", "sm_80", "--instr", "wgmma.m64n8k16.f32.f16.f16"}, 2,
                  {"sm_80 does not have", "tcnum list --arch sm_80"});
   expect_failure({"explain", "--datapath", kHopper + ":nobody"}, 2, {"--datapath: account: nobody", "fitted"});
@@ -131,7 +130,6 @@ TEST_F(CliNames, WrongOnesGetTheNearest) {
   for (const char* none : {"Strix Halo", "gfx950", "sm_121"})
     expect_failure({"explain", "--arch", none, "--format", "fp16"}, 2, {": no datapath is known of its instructions"});
   expect_failure({"explain", "--all", "--format", "e4m4"}, 2, {"--format: e4m4 is unknown", "ue4m3"});
-  expect_failure({"list", "--datapath", kHopper, "--arch", "sm_90"}, 2, {"--datapath", "--arch"});
 }
 
 }  // namespace

@@ -58,24 +58,15 @@ TEST_F(Cli, MissingRecordsAreStatus3) {
                  {kInstruction, "empty"});
 }
 
-TEST_F(Cli, HostileVectorFiles) {
+/// tests/files/vector_file_test.cpp has what else may be wrong with a file.
+TEST_F(Cli, WrongVectorFilesAreNamed) {
   ASSERT_EQ(run(probe_datapath({"--record", "good.safetensors"})).status, 0);
-  const std::string good = contents(folder_ / "good.safetensors");
-  ASSERT_GT(good.size(), 1000u);
-  expect_failure({"probe", "--from", "none.safetensors"}, 2, {"none.safetensors"});
-  expect_failure({"probe", "--from", "empty"}, 2, {"empty"});
-  expect_failure({"verify", "--vectors", "none.safetensors"}, 2, {"none.safetensors"});
-  for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{100}, good.size() / 2, good.size() - 1}) {
-    write("cut.safetensors", good.substr(0, size));
-    for (const std::vector<std::string>& arguments :
-         {std::vector<std::string>{"probe", "--from", "cut.safetensors"},
-          {"verify", "--vectors", "cut.safetensors"},
-          {"emulate", "--in", "cut.safetensors", "--out", "o.safetensors"}}) {
-      expect_failure(arguments, 2, {"cut.safetensors"});
-    }
+  write("cut.safetensors", contents(folder_ / "good.safetensors").substr(0, 1000));
+  for (const std::string name : {"cut.safetensors", "none.safetensors", "empty"}) {
+    expect_failure({"probe", "--from", name}, 2, {name});
+    expect_failure({"verify", "--vectors", name}, 2, {name});
+    expect_failure({"emulate", "--in", name, "--out", "o.safetensors"}, 2, {name});
   }
-  write("huge.safetensors", std::string(8, '\xff') + good.substr(8));
-  expect_failure({"probe", "--from", "huge.safetensors"}, 2, {"huge.safetensors", "header"});
   EXPECT_FALSE(fs::exists(folder_ / "o.safetensors"));
   // The file and the options must agree.
   expect_failure({"probe", "--from", "good.safetensors", "--arch", "sm_80"}, 2, {"good.safetensors", "arch", "sm_80"});
@@ -84,13 +75,8 @@ TEST_F(Cli, HostileVectorFiles) {
 }
 
 TEST_F(Cli, WrongDatapathsNameTheField) {
-  write("none.json", "not JSON");
-  expect_failure(probe_datapath({}, "none.json"), 2, {"none.json"});
-  expect_failure(probe_datapath({}, "missing.json"), 2, {"missing.json"});
   write_datapath("bits.json", "/units/fused/fraction_bits", "many");
   expect_failure(probe_datapath({}, "bits.json"), 2, {"bits.json", "fraction_bits"});
-  write_datapath("format.json", "/operands/a/format", "bf16");
-  expect_failure(probe_datapath({}, "format.json"), 2, {"format.json", "operands.a.format", "fp16"});
   expect_failure(
       {"probe", "--arch", "sm_90", "--instr", "mma.m16n8k8.f32.f16.f16.f32", "--from", "datapath:" + kDatapath}, 2,
       {"hopper-fp16.json", "k", "8"});
@@ -115,14 +101,7 @@ TEST_F(Cli, ProbesADatapath) {
   EXPECT_EQ(one.at("mismatches"), 0);
   const json& summary = one.at("summary");
   EXPECT_EQ(summary.at("structure"), "aligned_sum");
-  EXPECT_EQ(summary.at("block_k"), 16);
   EXPECT_EQ(summary.at("fraction_bits"), 25);
-  EXPECT_EQ(summary.at("align_rounding"), "toward_zero");
-  EXPECT_EQ(summary.at("accumulator"), "aligned");
-  EXPECT_EQ(summary.at("output_rounding"), "toward_zero");
-  EXPECT_EQ(summary.at("output_fraction_bits"), 23);
-  EXPECT_EQ(summary.at("subnormal_inputs"), "kept");
-  EXPECT_EQ(summary.at("nan"), "0x7fffffff");
   const auto refutes = [&](const json& r24) { return r24.at("property") == "fraction_bits" && r24.at("value") == 24; };
   EXPECT_TRUE(std::any_of(one.at("rejected").begin(), one.at("rejected").end(), refutes));
   for (const json& rejected : one.at("rejected")) EXPECT_NE(rejected.at("expected"), rejected.at("observed"));
@@ -152,10 +131,6 @@ TEST_F(Cli, ProbesEmulatesAndVerifiesIntegers) {
 
   EXPECT_EQ(run({"verify", "--vectors", "p.safetensors", "--datapath", "on_the_way.json"}).status, 0);
   EXPECT_EQ(run({"verify", "--vectors", "p.safetensors", "--datapath", at_the_end}).status, 1);
-  EXPECT_EQ(run({"emulate", "--in", "p.safetensors", "--out", "q.safetensors", "--datapath", at_the_end}).status, 0);
-  EXPECT_EQ(run({"verify", "--vectors", "q.safetensors", "--datapath", at_the_end}).status, 0);
-  printed({"probe", "--from", "q.safetensors"},
-          {"The exact integer sum of 32 products and c, saturated to the s32 range once at the end."});
   // A format is of every instruction that has it, if the datapath can be.
   EXPECT_EQ(run({"probe", "--arch", "sm_90", "--format", "s8", "--from", "datapath:on_the_way.json"}).status, 0);
 }
@@ -182,14 +157,6 @@ TEST_F(Cli, ProbesEmulatesAndVerifiesSparseInstructions) {
   EXPECT_EQ(header.at("E").at("dtype"), "U8");
   EXPECT_EQ(header.at("B").at("shape").at(1), 32);
 
-  r = run({"probe", "--from", "p.safetensors", "--json", "q.json"});
-  EXPECT_EQ(r.status, 0) << r.err;
-  const json recorded = json::parse(contents(folder_ / "q.json"));
-  for (const char* member : {"datapath", "probes"}) {
-    EXPECT_EQ(recorded.at("instructions").at(0).at(member), live.at("instructions").at(0).at(member));
-  }
-  EXPECT_EQ(run({"verify", "--vectors", "p.safetensors", "--datapath", kDatapath}).status, 0);
-
   write_datapath("other.json", "/units/fused/fraction_bits", 24);
   for (const bool exact : {false, true}) {
     std::vector<std::string> emulate = {"emulate", "--in", "p.safetensors", "--out", "o.safetensors"};
@@ -203,26 +170,6 @@ TEST_F(Cli, ProbesEmulatesAndVerifiesSparseInstructions) {
     EXPECT_EQ(example.at("a").size(), 16u);
     EXPECT_EQ(example.at("b").size(), 16u);
   }
-}
-
-TEST_F(Cli, TextFitsAPage) {
-  TCNUM_NOT_SANITIZED();
-  const Result r = run(probe_datapath({}));
-  std::size_t from = 0;
-  for (std::size_t to; (to = r.out.find('\n', from)) != std::string::npos; from = to + 1) {
-    const std::string line = r.out.substr(from, to - from);
-    if (line.find('/') == std::string::npos) {  // a path may be longer
-      EXPECT_LE(line.size(), 110u) << line;
-    }
-  }
-}
-
-TEST_F(Cli, JsonToStandardOutputIsOneObject) {
-  TCNUM_NOT_SANITIZED();
-  const Result probe = run(probe_datapath({"--json", "-"}));
-  EXPECT_EQ(json::parse(probe.out).at("schema"), "tcnum.probe/1");
-  const Result list = run({"list", "--json", "-"});
-  EXPECT_EQ(json::parse(list.out).at("schema"), "tcnum.list/1");
 }
 
 TEST_F(Cli, RecordVerifyEmulateProbeAgain) {
@@ -333,18 +280,13 @@ TEST_F(Cli, Explains) {
     arguments.insert(arguments.begin(), "explain");
     expect_failure(arguments, 2, parts);
   };
-  refuse({}, {"--arch", "--in"});
   refuse({"--in", "p.safetensors", "--index", "1000000000"}, {"--index", "p.safetensors"});
-  refuse({"--in", "p.safetensors", "--c", "0x0"}, {"--in"});
   refuse({"--arch", "sm_90", "--instr", kInstruction, "--a", "0.1"},
          {"--a: 0.1; expected a number of fp16, of which 0.0999755859375 = 0x2e66 and 0.10003662109375 = 0x2e67"});
-  refuse({"--arch", "sm_90", "--instr", kInstruction, "--at", "0,0,0"}, {"--at", "--in"});
-  refuse({"--arch", "sm_90", "--instr", kInstruction, "--a", "0x12345"}, {"--a", "0x12345", "fp16"});
   refuse({"--arch", "sm_90", "--instr", "wmma.m16n16k16.f16.f16.f16.f32", "--b", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"},
          {"--b", "16"});
   for (const char* wrong : {"0,0", "0,0,8", "0,-1,0", "1000000,0,0", "0,0,0,0", "x,0,0"})
     refuse({"--in", "p.safetensors", "--at", wrong}, {"--at", wrong, "tile,row,column, below "});
-  refuse({"--in", "p.safetensors", "--at", "0,0,0", "--index", "0"}, {"--at", "--index"});
 }
 
 TEST_F(Cli, ExplainTakesOperandsAsTheyAreWritten) {
@@ -469,8 +411,6 @@ TEST_F(CliStreams, BadInput) {
 
   ASSERT_EQ(run(verify("1e5", {"--checkpoint", "cp.json", "--record", "c.json"})).status, 0);
   expect_failure({"verify", "--campaign", "c.json"}, 2, {"--arch", "c.json"});
-  expect_failure(verify("2e5", {"--checkpoint", "cp.json"}), 2, {"cp.json", "streams", "another run"});
-  expect_failure(verify("1e5", {"--seed", "2", "--checkpoint", "cp.json"}), 2, {"cp.json", "another run"});
   write("cut.json", text("cp.json").substr(0, 1000));
   expect_failure(verify("1e5", {"--checkpoint", "cut.json"}), 2, {"cut.json", "JSON"});
 
@@ -486,13 +426,7 @@ TEST_F(CliStreams, BadInput) {
   refuse("/campaigns", 3, "campaigns");
   refuse("/campaigns/2/instruction", "mma.m1n1k1", "campaigns[2].instruction");
   refuse("/campaigns/2/distribution", "odd", "campaigns[2].distribution");
-  refuse("/campaigns/2/distribution", "product_pairs", "campaigns[2].distribution");
   refuse("/campaigns/2/count", 5, "campaigns[2].count");
-  refuse("/campaigns/2/count", -4096, "campaigns[2].count");
-  refuse("/campaigns/2/chunk", 0, "campaigns[2].chunk");
-  refuse("/campaigns/2/first", "0", "campaigns[2].first");
-  refuse("/campaigns/2/digests", json::array(), "campaigns[2].digests");
-  refuse("/campaigns/2/digests/0", "12", "campaigns[2].digests[0]");
   refuse("/campaigns/2/digests/0", "0x12345678123456781", "campaigns[2].digests[0]");
   refuse("/campaigns/2/device", 7, "campaigns[2].device");
 }
@@ -526,26 +460,6 @@ TEST_F(Cli, ShowsMachineInstructions) {
   const json table = json::parse(contents(folder_ / "sass.json"));
   EXPECT_EQ(table["schema"], "tcnum.sass/1");
   EXPECT_EQ(table["instructions"][0]["name"], "mma.m16n8k16.f32.f16.f16.f32");
-  write("empty.txt", "");
-  for (const char* wrong : {"empty.txt", "missing.txt"}) {
-    const Result refused = run({"sass", "--arch", "sm_90", "--text", wrong, "--nvcc", "13.0"});
-    EXPECT_EQ(refused.status, 2);
-    EXPECT_NE(refused.err.find(wrong), std::string::npos) << refused.err;
-  }
-}
-
-TEST_F(Cli, BenchRefusesWrongAxesAndFiles) {
-  expect_failure({"bench", "tensor", "-a", "N=12"}, 2, {"-a", "N=12", "8, 16"});
-  expect_failure({"bench", "incore", "-a", "N=8"}, 2, {"-a", "N=8", "ilp, warps"});
-  expect_failure({"bench", "clusters", "-a", "blocks=3"}, 2, {"-a", "blocks=3", "2, 4, 8"});
-  expect_failure({"bench", "copy", "-a", "stages=5"}, 2, {"-a", "stages=5", "2, 3, 4"});
-  expect_failure({"bench", "gemm", "-a", "kernel=64x64"}, 2, {"-a", "kernel=64x64", "128x64", "cublaslt"});
-  expect_failure({"bench", "memory", "-a", "read_bytes=2"}, 2, {"-a", "read_bytes=2", "4, 8, 16"});
-  expect_failure({"bench", "clusters", "--list", "--arch", "sm_90", "--instr", "__vimax*"}, 2, {"--instr", "clusters"});
-  expect_failure({"bench", "incore", "--seconds", "0"}, 2, {"--seconds"});
-  expect_failure({"bench"}, 2, {"--help"});
-  write("bad.json", R"({"schema": "tcnum.bench/1", "version": "1", "device": {"name": 3}})");
-  expect_failure({"bench", "report", "bad.json"}, 2, {"bad.json", "device", "name"});
 }
 
 }  // namespace

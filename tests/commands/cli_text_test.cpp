@@ -56,13 +56,6 @@ TEST_F(CliText, TheBatteryAndSweeps) {
   EXPECT_EQ(problems("b.csv"), 10);
 }
 
-TEST_F(CliText, ADatapathAlone) {
-  ASSERT_EQ(run({"generate", "--datapath", kDatapath, "--count", "20", "--exact", "--out", "a.hex"}).status, 0);
-  EXPECT_EQ(run({"verify", "--vectors", "a.hex", "--datapath", kDatapath}).status, 0);
-  EXPECT_EQ(run({"convert", "--in", "a.hex", "--datapath", kDatapath, "--out", "a.safetensors"}).status, 0);
-  EXPECT_EQ(run({"verify", "--vectors", "a.safetensors", "--datapath", kDatapath}).status, 0);
-}
-
 TEST_F(CliText, AnyNumberOfThreadsGivesTheSame) {
   const std::vector<std::string> all = {"generate", "--datapath", kDatapath, "--count", "500", "--out", "all.hex"};
   ASSERT_EQ(run(all).status, 0);
@@ -74,12 +67,6 @@ TEST_F(CliText, AnyNumberOfThreadsGivesTheSame) {
     expect_failure({"emulate", "--in", "all.hex", "--datapath", kDatapath, "--threads", threads, "--out", "x.hex"}, 2,
                    {"--threads"});
   }
-}
-
-TEST_F(CliText, ByHandThroughPipes) {
-  std::ofstream(folder_ / "by-hand.csv") << "a0,a1,b0,b1,c\n1.5,-2^-14,2,1,0\n";
-  expect_failure({"emulate", "--in", "by-hand.csv", "--datapath", kDatapath, "--out", "-", "--form", "csv"}, 2,
-                 {"by-hand.csv: line 1: column"});
 }
 
 /// A name's ending says another form than would be written.
@@ -120,6 +107,9 @@ TEST_F(CliText, BadInputIsRefused) {
   expect_refused({"generate", "--arch", "sm_90", "--instr", kInstruction}, "--out is required");
   expect_refused({"generate", "--arch", "sm_90", "--instr", kInstruction, "--out", "nowhere/x.csv"}, "nowhere");
   expect_refused({"convert", "--in", "x.csv", "--out", "y.hex"}, "x.csv");
+  std::ofstream(folder_ / "by-hand.csv") << "a0,a1,b0,b1,c\n1.5,-2^-14,2,1,0\n";
+  expect_refused({"emulate", "--in", "by-hand.csv", "--datapath", kDatapath, "--out", "-", "--form", "csv"},
+                 "by-hand.csv: line 1: column");
   std::ofstream(folder_ / "x.hex") << "00\n";
   expect_refused({"convert", "--in", "x.hex", "--out", "y.hex"}, "--instr");
   expect_refused({"convert", "--in", "x.hex", "--out", "y.hex", "--arch", "sm_90", "--instr", kInstruction},

@@ -59,29 +59,6 @@ TEST_F(CliWorks, AnAccountIsRefutedWhereTheHardwareIsAndAWorkThatSaysNothingHasN
   EXPECT_TRUE(found);
 }
 
-TEST_F(CliWorks, AProbeSaysTheSame) {
-  const std::string name = "wgmma.m64n8k8.f32.tf32.tf32";
-  const Result r =
-      run({"probe", "--from", TCNUM_SOURCE_DIR "/vectors/sm_90/" + name + ".safetensors", "--json", "p.json"});
-  ASSERT_EQ(r.status, 0) << r.err;
-  EXPECT_NE(r.out.find("units.sum.underflow_sign"), std::string::npos) << r.out;
-  const json probed = json::parse(contents(folder_ / "p.json")).at("instructions").at(0).at("accounts"),
-             held = json::parse(works({"--arch", "sm_90", "--instr", name, "--json", "-"}).out)
-                        .at("instructions")
-                        .at(0)
-                        .at("accounts");
-  ASSERT_FALSE(held.empty());
-  ASSERT_EQ(probed.size(), held.size());
-  for (std::size_t i = 0; i < held.size(); ++i) {
-    EXPECT_EQ(probed[i].at("account"), held[i].at("work"));
-    EXPECT_EQ(probed[i].at("mismatches"), held[i].at("mismatches"));
-    EXPECT_EQ(probed[i].at("probe"), held[i].at("refuted_by").at("probe"));
-    EXPECT_EQ(probed[i].at("expected"), held[i].at("refuted_by").at("expected"));
-    ASSERT_EQ(probed[i].at("but_for").size(), 1u);
-    EXPECT_EQ(probed[i].at("but_for").at(0).at("field"), held[i].at("fields").at(0).at("field"));
-  }
-}
-
 /// Answers that a user has recorded, of an architecture that was not measured here.
 TEST_F(CliWorks, AreHeldAgainstOnesOwnAnswers) {
   const std::string name = "mma.m8n8k4.f32.f16.f16.f32";
