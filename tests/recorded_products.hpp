@@ -1,69 +1,38 @@
 // Surveys of cuBLASLt's products that are recorded, and what they say of a product.
 #pragma once
 
-#include <array>
+#include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "tcnum/gemm_fit.hpp"
 
 namespace tcnum::test {
 
-/// All that the library offers for products of many formats; for those of tf32 of which it divides k as it likes; for
-/// those of fp32 that may be of tf32 or may not; for ragged ones; for vectors; for operands that lie otherwise; for
-/// shapes that nobody had asked before, and for narrow ones; and for such shapes on an H200.
-inline const std::array<std::string, 23> kSurveys = {TCNUM_SOURCE_DIR "/vectors/sm_90/gemm.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_tails.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_fp32.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_ragged.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_ragged_fp32.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_ragged_fp64.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_vectors_fp32.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_vectors_fp64.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_fp16.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_bf16.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_fp32.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_fp32_vectors.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_fp64.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_tf32.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_tf32_split.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_tf32_tails.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_shapes.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_narrow_half.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_narrow_full.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_h200_half.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_h200_tf32.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_h200_fp8.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_h200_fp64.json"};
-/// What algorithms do with alpha, C and a bias.
-inline const std::array<std::string, 15> kEpilogueSurveys = {
-    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_half.json",
-    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_half32.json",
-    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_half_split.json",
-    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_vectors.json",
-    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_fp32.json",
-    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_tails.json",
-    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_fp64.json",
-    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_fp8.json",
-    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_s8.json",
-    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_few_half.json",
-    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_few_full.json",
-    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_narrow.json",
-    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_narrow_fp32.json",
-    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_more_fp8.json",
-    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_h200_fp8.json"};
-/// The same of splits of k in which the library leaves products out.
-inline const std::array<std::string, 4> kLeftOutSurveys = {TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_left_out_fp16_nt.json",
-                                                           TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_left_out_fp16_tt.json",
-                                                           TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_left_out_bf16_nn.json",
-                                                           TCNUM_SOURCE_DIR
-                                                           "/vectors/sm_90/gemm_left_out_bf16_nt.json"};
-/// The same of vectors and matrices with gaps between columns.
-inline const std::array<std::string, 4> kGapsSurveys = {
-    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_gaps_fp32.json", TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_gaps_fp64.json",
-    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_gaps_fp16.json", TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_gaps_bf16.json"};
-/// Algorithms of which CUSTOM_OPTION or SPLITK_NUM says what they are.
-inline const std::string kOptionsSurvey = TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_options.json";
+/// The surveys of Hopper's products that begin so, or those that begin otherwise, in the order of their names.
+inline std::vector<std::string> surveys_that_begin(const std::vector<std::string>& beginnings, bool so = true) {
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(TCNUM_SOURCE_DIR "/vectors/sm_90")) {
+    const std::string file = entry.path().filename().string();
+    const bool begins_so =
+        std::ranges::any_of(beginnings, [&](const std::string& each) { return file.starts_with(each); });
+    if (file.starts_with("gemm") && begins_so == so) found.push_back(entry.path().string());
+  }
+  std::ranges::sort(found);
+  return found;
+}
+/// What algorithms do with alpha, C and a bias; the same of splits of k in which the library leaves products out, and
+/// of vectors and matrices with gaps between columns; and algorithms of which CUSTOM_OPTION or SPLITK_NUM says what
+/// they are.
+inline const std::vector<std::string> kEpilogueSurveys = surveys_that_begin({"gemm_epilogues"}),
+                                      kLeftOutSurveys = surveys_that_begin({"gemm_left_out"}),
+                                      kGapsSurveys = surveys_that_begin({"gemm_gaps"}),
+                                      kOptionsSurvey = surveys_that_begin({"gemm_options"});
+/// All that the library offers for products of many formats, shapes and layouts.
+inline const std::vector<std::string> kSurveys =
+    surveys_that_begin({"gemm_epilogues", "gemm_left_out", "gemm_gaps", "gemm_options"}, false);
 constexpr const char* kEpilogueSurveySchema = "tcnum.epilogue_survey/1";
 constexpr const char* kSurveySchema = "tcnum.gemm_survey/1";
 

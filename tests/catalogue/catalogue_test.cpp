@@ -12,6 +12,7 @@
 #include "generators.hpp"
 #include "src/catalogue/description.hpp"
 #include "tcnum/catalogue.hpp"
+#include "tcnum/diff.hpp"
 #include "tcnum/exact.hpp"
 
 namespace tcnum {
@@ -131,19 +132,7 @@ TEST(Catalogue, HasTheDocumentedBlockScales) {
         {"blackwell-mxf8f6f4", "tcgen05.mma.m128n8k32.mxf8f6f4.1x.f32.e4m3.e4m3.ue8m0"}}) {
     const Datapath documented = read_datapath(fmt::format("{}/docs/datapaths/{}.json", TCNUM_SOURCE_DIR, file)),
                    catalogued = catalogue(ArchId::sm_100, *find_instruction(name)).at(0).datapath;
-    ASSERT_EQ(documented.tree.nodes.size(), catalogued.tree.nodes.size()) << file;
-    for (std::size_t i = 0; i < documented.tree.nodes.size(); ++i) {
-      const Node &x = documented.tree.nodes[i], &y = catalogued.tree.nodes[i];
-      EXPECT_EQ(x.terms, y.terms) << file;
-      EXPECT_EQ(documented.numerics.units[static_cast<std::size_t>(x.unit)],
-                catalogued.numerics.units[static_cast<std::size_t>(y.unit)])
-          << file;
-    }
-    const auto without_units = [](Numerics n) {
-      n.units = {};
-      return n;
-    };
-    EXPECT_EQ(without_units(documented.numerics), without_units(catalogued.numerics)) << file;
+    EXPECT_TRUE(diff(documented, catalogued, {.tiles = 4}).equal) << file;
   }
 }
 
@@ -160,21 +149,6 @@ TEST(Catalogue, AlignsBlocksOfFp4ByTheirScalesAlone) {
   p.sa = {127 + 11, 127, 127, 127};
   p.sb = {127 + 8, 127 - 1, 127, 127};
   EXPECT_EQ(emulate_exact(datapath, p.a, p.b, p.c, p.sa, p.sb), 0xbf600000u) << "-0.875";
-
-  // A block that cancels cuts others as if it did not: 2^-35 below its scales is kept, and no less.
-  Problem q{std::vector<std::uint64_t>(64), std::vector<std::uint64_t>(64), 0};
-  q.a[0] = kOne, q.b[0] = kFour;
-  q.a[1] = kMinus | kOne, q.b[1] = kFour;
-  q.a[16] = kOne, q.b[16] = kOne;
-  for (const auto& [exponent, expected] : {std::pair{-35, 0x2e000000u}, {-36, 0u}}) {
-    q.sa = {127, static_cast<std::uint64_t>(127 + exponent), 127, 127};
-    q.sb = {127, 127, 127, 127};
-    EXPECT_EQ(emulate_exact(datapath, q.a, q.b, q.c, q.sa, q.sb), expected) << exponent;
-  }
-  // One of zero products does not, nor one with a scale of zero.
-  q.a[0] = q.a[1] = 0;
-  q.sa = {127 + 60, 127 - 36, 127, 127};
-  EXPECT_EQ(emulate_exact(datapath, q.a, q.b, q.c, q.sa, q.sb), 0x2d800000u);
 }
 
 // --- Descriptions -----------------------------------------------------------------------------------------------
@@ -234,14 +208,6 @@ TEST(Description, OfPairsOntoCFlushesAndForgetsTheSignOfZerosOfC) {
   EXPECT_EQ(sum({0x03ff, 0, 0, 0}, ones, 0), 0u) << "a subnormal operand";
   EXPECT_EQ(sum(zeros, ones, 0x0040'0000), 0u) << "a subnormal c";
   EXPECT_EQ(sum({0x0400, 0, 0, 0}, ones, 0), 0x3880'0000u);
-}
-
-TEST(Description, OfOtherInstructionsIsRefused) {
-  const Instruction in = instruction_of(documented().at("cdna3-fp16"), 16);
-  EXPECT_THROW(build(BlockSums{.block_k = 3}, in), std::logic_error);
-  Instruction odd = in;
-  odd.k = 6;
-  EXPECT_THROW(build(BlockSums{.shape = BlockShape::fp16_halves_then_c}, odd), std::logic_error);
 }
 
 TEST(Description, OfBlocksSaysWhichProductsAreSummedTogether) {

@@ -91,19 +91,6 @@ TEST(Diff, ChainsTheOneThatTakesFewerProducts) {
   EXPECT_FALSE(chains.equal);
 }
 
-TEST(Diff, DoesNotDependOnThreads) {
-  const Datapath one = catalogued("mma.m16n8k16.f32.bf16.bf16.f32", ArchId::sm_80),
-                 other = catalogued("mma.m16n8k16.f32.bf16.bf16.f32", ArchId::sm_90);
-  const DatapathDiff x = diff(one, other, {.tiles = 40, .threads = 1}),
-                     y = diff(one, other, {.tiles = 40, .threads = 3});
-  ASSERT_EQ(x.operands.size(), y.operands.size());
-  for (std::size_t i = 0; i < x.operands.size(); ++i) {
-    EXPECT_EQ(x.operands[i].different, y.operands[i].different) << x.operands[i].operands;
-    EXPECT_EQ(x.operands[i].mean_ulps, y.operands[i].mean_ulps);
-  }
-  EXPECT_EQ(x.smallest->problem, y.smallest->problem);
-}
-
 TEST(Diff, RefusesWhatCannotBeCompared) {
   const Datapath fp16 = catalogued("mma.m16n8k16.f32.f16.f16.f32", ArchId::sm_90),
                  bf16 = catalogued("mma.m16n8k16.f32.bf16.bf16.f32", ArchId::sm_90);
@@ -136,12 +123,6 @@ TEST(Diff, TakesBlockScales) {
   const DatapathDiff chained_too = diff(shorter, one, {.tiles = 16});
   EXPECT_EQ(chained_too.k, 64);
   expect_right(chained_too, shorter, one);
-  // What units are called, and in which order they stand, says nothing.
-  EXPECT_TRUE(
-      diff(one, catalogued("tcgen05.mma.m128n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.ue4m3", ArchId::sm_100), {.tiles = 4})
-          .equal);
-  EXPECT_TRUE(diff(one, one, {.tiles = 4}).equal);
-  EXPECT_EQ(diff(one, one, {.tiles = 4}).different(), 0u);
 }
 
 class CliDiff : public Cli {
@@ -182,17 +163,6 @@ TEST_F(CliDiff, SaysWhereArchitecturesPart) {
                                 "/docs/datapaths/ampere-fp16.json --arch sm_80 --instr mma.m16n8k8.f32.f16.f16.f32");
   EXPECT_EQ(file.err, "");
   EXPECT_EQ(file.status, 0) << file.out;
-}
-
-TEST_F(CliDiff, TakesNamesAsPeopleSayThem) {
-  const std::string name = "mma.m16n8k16.f32.f16.f16.f32";
-  const Result r = run_words("diff --datapath a100:" + name + " --datapath 90:" + name + " --json -");
-  EXPECT_EQ(r.status, 1) << r.err;
-  const Result plain = run_words("diff --arch sm_80 --arch H100 --instr " + name + " --json -");
-  json x = json::parse(r.out), y = json::parse(plain.out);
-  EXPECT_EQ(x.at("one").at("origin"), y.at("one").at("origin"));
-  for (json* each : {&x, &y}) each->erase("one"), each->erase("other");
-  EXPECT_EQ(x, y);
 }
 
 TEST_F(CliDiff, DrawsTheMatrix) {

@@ -111,54 +111,6 @@ TEST(FitDatapath, SaysHowFarTheNearestIsOff) {
   Emulator(found.datapath).run(tile);
   EXPECT_EQ(tile.d[0], found.counterexample->expected);
   EXPECT_NE(found.counterexample->observed, found.counterexample->expected);
-
-  // Of answers alone, where nothing smaller can be asked, it is the one with the fewest terms.
-  const FittedDatapath again = fit_datapath(in, found.answers, quick_options(kSearchTiles));
-  const auto terms = [](const Problem& p) {
-    std::size_t count = p.c != 0 ? 1 : 0;
-    for (std::size_t k = 0; k < p.a.size(); ++k) count += p.a[k] != 0 && p.b[k] != 0 ? 1 : 0;
-    return count;
-  };
-  Tiles by_nearest = again.answers;
-  Emulator(again.datapath).run(by_nearest);
-  std::size_t fewest = in.products() + 2, most = 0;
-  for (std::size_t i = 0; i < by_nearest.size(); ++i) {
-    if (by_nearest.d[i] == again.answers.d[i]) continue;
-    fewest = std::min(fewest, terms(problem_at(again.answers, i)));
-    most = std::max(most, terms(problem_at(again.answers, i)));
-  }
-  ASSERT_TRUE(again.counterexample.has_value());
-  EXPECT_EQ(terms(again.counterexample->problem), fewest);
-  EXPECT_LT(fewest, most);
-}
-
-/// Whose class is the user's, too.
-class CarelessOracle final : public Oracle {
- public:
-  CarelessOracle(const Datapath& datapath, std::ptrdiff_t more) : emulator_(datapath), more_(more) {}
-  void answer(Tiles& tiles) override {
-    emulator_.run(tiles);
-    tiles.a = Codes(tiles.a.bytes_each(), tiles.a.size());
-    if (more_ != 0) tiles.d = Codes(tiles.d.bytes_each(), tiles.size() + static_cast<std::size_t>(more_));
-  }
-  OracleKind kind() const override { return OracleKind::program; }
-  std::string device() const override { return "careless"; }
-
- private:
-  Emulator emulator_;
-  std::ptrdiff_t more_;
-};
-
-TEST(FitDatapath, TakesAnOraclesAnswersAlone) {
-  const Instruction& in = small_instruction();
-  const Space space(in);
-  const Datapath hidden = space.datapath(space.canonical(hidden_choice(space)));
-  CarelessOracle careless(hidden, 0), forgetful(hidden, -1), generous(hidden, 1);
-  const FittedDatapath found = fit_datapath(in, careless, quick_options(kSearchTiles));
-  EXPECT_EQ(found.verdict, Verdict::identified);
-  EXPECT_EQ(found.datapath, hidden);
-  for (CarelessOracle* oracle : {&forgetful, &generous})
-    EXPECT_THROW(fit_datapath(in, *oracle, quick_options(kSearchTiles)), InputError);
 }
 
 TEST(FitDatapath, SaysWhatIsStillOpen) {
@@ -244,20 +196,6 @@ TEST_P(Properties, AreDescribed) {
 
 INSTANTIATE_TEST_SUITE_P(Table, Properties, testing::ValuesIn(kPropertyTable),
                          [](const auto& param_info) { return std::string(param_info.param.name); });
-
-TEST(Space, PutsAndGetsTypedValues) {
-  const Space space(*find_instruction("wmma.m16n16k16.f16.f16.f16.f32"));
-  Choice c{};
-  space.put<Property::zero_exponent>(c, {ZeroExponentKind::floor, -21});
-  space.put<Property::output_rounding>(c, {Rounding::toward_zero, Rounding::nearest_even});
-  EXPECT_EQ(space.zero_exponent(c).value, -21);
-  EXPECT_EQ(space.first_rounding(c), Rounding::toward_zero);
-  EXPECT_EQ(space.output_rounding(c), Rounding::nearest_even);
-  space.put<Property::inner_result>(c, InnerResult::fp32_nearest_even);
-  EXPECT_EQ(space.inner_rounding(c), Rounding::nearest_even);
-  EXPECT_EQ(space.find<Property::overflow>(Overflow::wrap), std::nullopt);
-  EXPECT_THROW(space.put<Property::overflow>(c, Overflow::wrap), std::logic_error);
-}
 
 }  // namespace
 }  // namespace tcnum::fit_test

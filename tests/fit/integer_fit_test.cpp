@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "draw.hpp"
 #include "src/fit/fit.hpp"
 #include "src/fit/steps.hpp"
 #include "src/oracles/datapath_oracle.hpp"
@@ -73,36 +72,6 @@ TEST_P(IntegerFit, EveryHiddenDatapathIsIdentified) {
     EXPECT_EQ(result.verdict, Verdict::identified);
     EXPECT_EQ(result.choice, hidden);
     EXPECT_EQ(result.mismatches, 0u);
-  }
-}
-
-TEST_P(IntegerFit, ItsAnswersAloneIdentifyItAgain) {
-  const std::vector<Choice> all = classes(space_);
-  const Choice hidden = all[all.size() / 2];
-  DatapathOracle oracle(space_.datapath(hidden), instruction_, "hidden", 1);
-  Fit live(instruction_, &oracle, quick_options());
-  live.run();
-  Fit recorded(instruction_, nullptr, quick_options());
-  recorded.add_recorded(live.evidence().all());
-  const FitResult result = recorded.run();
-  EXPECT_EQ(result.verdict, Verdict::identified);
-  EXPECT_EQ(result.choice, hidden);
-}
-
-TEST_P(IntegerFit, ClassesDifferAndTheirMembersDoNot) {
-  const std::vector<Choice> all = classes(space_);
-  std::mt19937_64 random(1);
-  for (int n = 0; n < 40; ++n) {
-    const Choice c = draw(space_, random);
-    const Choice canonical = space_.canonical(c);
-    EXPECT_EQ(space_.canonical(canonical), canonical);
-    if (c != canonical) {
-      EXPECT_FALSE(separate(space_, c, canonical, 1, 16).has_value());
-    }
-    const Choice& other = all[random() % all.size()];
-    if (other != canonical) {
-      EXPECT_TRUE(separate(space_, canonical, other, 1, 120).has_value());
-    }
   }
 }
 

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 
 #include "tcnum/error.hpp"
@@ -121,30 +120,6 @@ TEST(EpilogueFit, SaysWhatNoEpilogueExplains) {
   EXPECT_THROW(fit_epilogue(
                    subject, plan, [](const EpilogueProduct&) { return Matrix(FormatId::fp16, 1, 1); }, formats),
                InputError);
-}
-
-TEST(EpilogueFit, CasesAreWhatTheySay) {
-  const GemmSubject subject = square_of(FormatId::bf16, FormatId::fp32);
-  const EpilogueOperands operands(subject, 3);
-  std::set<std::string_view> names;
-  for (const EpilogueCase& each : epilogue_cases()) {
-    EXPECT_TRUE(names.insert(each.name).second);
-    for (const bool of_rows : {false, true}) {
-      const EpilogueProduct product =
-          operands.product(each, {.c = FormatId::fp32, .bias = FormatId::bf16, .bias_of_rows = of_rows});
-      EXPECT_EQ(product.alpha != 1, each.alpha);
-      EXPECT_EQ(product.c.has_value(), each.c);
-      EXPECT_EQ(product.beta, !each.c ? 0 : each.beta ? product.beta : 1);
-      EXPECT_EQ(product.beta != 0 && product.beta != 1, each.beta);
-      EXPECT_EQ(product.bias.has_value(), each.bias);
-      EXPECT_EQ(product.a_scale.has_value() && product.b_scale.has_value(), each.scales);
-      EXPECT_EQ(product.in_place, each.in_place);
-      if (product.bias) {
-        EXPECT_EQ(product.bias->rows(), of_rows ? subject.m : 1);
-        EXPECT_EQ(product.bias->columns(), of_rows ? 1 : subject.n);
-      }
-    }
-  }
 }
 
 }  // namespace

@@ -86,8 +86,6 @@ std::vector<Planted> all_planted() {
       in_equal_parts(2, PartOrder::pairs, Tail{64, 128, BlockLines::columns, 1, 2}));
   add("some blocks in five parts", subject_of(fp32, fp32, 136, 264, 300), "triton",
       in_equal_parts(5, PartOrder::pairs, Tail{64, 64, BlockLines::rows, 2, 6}));
-  add("some blocks in four parts of a length", subject_of(fp32, fp32, 136, 200, 512), "triton",
-      in_equal_parts(4, PartOrder::pairs, Tail{64, 64, BlockLines::columns, 1, 4}));
   const auto in_a_few_parts = [&](std::size_t count, std::size_t tile, PartOrder order, std::size_t promote) {
     return [=](GemmPlan& plan) {
       plan.k_tile = tile;
@@ -97,8 +95,6 @@ std::vector<Planted> all_planted() {
   };
   add("three equal parts, promoted", subject_of(fp16, fp16, 32, 64, 1184), "nvjet",
       in_a_few_parts(3, 64, PartOrder::ascending, 64));
-  add("eight equal parts", subject_of(fp16, fp32, 32, 64, 1216), "nvjet",
-      in_a_few_parts(8, 64, PartOrder::ascending, 0));
   add("five equal parts in pairs", subject_of(bf16, fp32, 32, 64, 1184), "nvjet",
       in_a_few_parts(5, 32, PartOrder::pairs, 128));
   add("two equal parts of fp8", subject_of(fp8e4m3, bf16, 32, 64, 1120), "nvjet-fp8",
@@ -114,8 +110,6 @@ std::vector<Planted> all_planted() {
     };
   };
   add("fp32, a product in turn", subject_of(fp32, fp32, 1, 96, 500), "chain", on_threads(32, 1, SliceOrder::halves));
-  add("fp32, a stretch each", subject_of(fp32, fp32, 1, 96, 500), "chain", on_threads(16, 32, SliceOrder::halves));
-  add("fp32, sixteen in turn", subject_of(fp32, fp32, 2, 96, 500), "chain", on_threads(16, 1, SliceOrder::ascending));
   add("fp32, a product in turn, in parts", subject_of(fp32, fp32, 1, 96, 500), "chain", [&](GemmPlan& plan) {
     on_threads(32, 1, SliceOrder::halves)(plan);
     plan.split_k = SplitK{.chunk = 167};
@@ -272,13 +266,6 @@ TEST(GemmFit, DoesNotFindBlocksThatAreNotLeftOver) {
   EXPECT_EQ(fit_with(middle, 0).verdict, Verdict::unexplained);
   const auto no_block = [](std::size_t i, std::size_t j) { return i >= 130 && j >= 64; };
   EXPECT_EQ(fit_with(no_block, 0).verdict, Verdict::unexplained);
-}
-
-TEST(GemmFit, TakesMoreRowsThanOneBand) {
-  const GemmSubject subject = subject_of(FormatId::fp16, FormatId::fp16, 2049, 8, 64);
-  const GemmFit fit = fit_of(subject, named_plan("nvjet", subject.a, subject.d));
-  EXPECT_EQ(fit.verdict, Verdict::identified);
-  EXPECT_EQ(fit.mismatches, 0u);
 }
 
 TEST(GemmFit, CallsAPlanWhatIsTheSame) {

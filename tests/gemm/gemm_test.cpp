@@ -1,6 +1,5 @@
 // tcnum/gemm.hpp: what a product has beside its plan (layouts, scales, a caller who stops it), and what is wrong. That
 // products are what plans say, and plans are read as they are written, is the harness of plans: tests/fuzz/plans.cpp.
-// Labels: sanitized
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -53,27 +52,6 @@ TEST(Gemm, WithoutAnythingElseIsMatmul) {
     const Matrix a = random_matrix(in.a, 33, 70, random, true), b = random_matrix(in.b, 70, 65, random, true);
     EXPECT_EQ(gemm(plan, a, b), matmul(a, b, {.arch = "sm_90", .instruction = name})) << name;
   }
-}
-
-TEST(Gemm, LayoutsChangeNothing) {
-  Random random(6);
-  const GemmPlan plan = named_plan("nvjet", FormatId::fp16);
-  const std::size_t m = 70, n = 90, k = 100;
-  const Matrix a = random_matrix(FormatId::fp16, m, k, random, false),
-               b = random_matrix(FormatId::fp16, k, n, random, false);
-  std::vector<std::uint16_t> a_turned(m * k), b_turned(k * n);
-  for (std::size_t i = 0; i < m; ++i)
-    for (std::size_t j = 0; j < k; ++j) a_turned[j * m + i] = static_cast<std::uint16_t>(a(i, j));
-  for (std::size_t i = 0; i < k; ++i)
-    for (std::size_t j = 0; j < n; ++j) b_turned[j * k + i] = static_cast<std::uint16_t>(b(i, j));
-  const Matrix d = gemm(plan, a, b);
-  const MatrixView a_view(a_turned, m, k, "fp16", Layout::column_major),
-      b_view(b_turned, k, n, "fp16", Layout::column_major);
-  EXPECT_EQ(gemm(plan, a_view, b), d);
-  EXPECT_EQ(gemm(plan, a, b_view), d);
-  EXPECT_EQ(gemm(plan, a_view, b_view), d);
-  const MatmulOptions options = {.arch = "sm_90", .instruction = "wgmma.m64n8k16.f32.f16.f16"};
-  EXPECT_EQ(matmul(a_view, b_view, options), matmul(a, b, options));
 }
 
 Matrix part_of(const Matrix& x, std::size_t row, std::size_t rows, std::size_t column, std::size_t columns) {
@@ -168,15 +146,13 @@ TEST(Gemm, ScalesThatDoNotFitAreRefused) {
   };
   const GemmPlan slow = named_plan("nvjet-fp8-slow", fp8), fast = named_plan("nvjet-fp8", fp8);
   const auto fp32 = [](std::size_t rows, std::size_t columns) { return Matrix(FormatId::fp32, rows, columns); };
-  const Matrix rows = fp32(4, 3), three = fp32(3, 1), two_blocks = fp32(2, 2), in_fp16(FormatId::fp16, 1, 1);
+  const Matrix rows = fp32(4, 3), three = fp32(3, 1), two_blocks = fp32(2, 2);
   EXPECT_EQ(complaint(slow, &rows, &three), "");
   EXPECT_EQ(complaint(fast, &rows, nullptr),
             "gemm: a_scales has scales for 4 rows and 3 parts of k; expected 1 part, as the plan has no "
             "promote_every");
   EXPECT_EQ(complaint(slow, nullptr, &two_blocks),
             "gemm: b_scales has scales for 2 columns and 2 parts of k; expected 1 part, or 3, of 128 each");
-  EXPECT_EQ(complaint(slow, &three, nullptr), "gemm: a_scales has scales for 3 rows and 1 parts of k; expected 1 or 4");
-  EXPECT_EQ(complaint(slow, &in_fp16, nullptr), "gemm: a_scales is of fp16; expected fp32");
   const Matrix one = fp32(1, 1);
   EXPECT_EQ(complaint(slow, &one, &three),
             "gemm: b_scales has scales for 1 columns and 3 parts of k; expected 1 parts, as a_scales has");
@@ -190,27 +166,7 @@ TEST(Gemm, ScalesThatDoNotFitAreRefused) {
   EXPECT_TRUE(complaint(descending, &rows, &three).starts_with("gemm: scales for 3 parts of k, and a plan that"));
 }
 
-TEST(Gemm, StopsWhenItIsTold) {
-  Random random(7);
-  const GemmPlan plan = named_plan("nvjet", FormatId::bf16);
-  const std::size_t m = 3000;
-  const Matrix a = random_matrix(FormatId::bf16, m, 20, random, false),
-               b = random_matrix(FormatId::bf16, 20, 64, random, false);
-  const Matrix all = gemm(plan, a, b);
-  Matrix d(plan.output, m, 64);
-  std::vector<std::size_t> seen;
-  const std::size_t rows = gemm_into(d, plan, a, b, {}, {.progress = [&](std::size_t done) {
-                                       seen.push_back(done);
-                                       return seen.size() < 2;
-                                     }});
-  ASSERT_EQ(seen.size(), 2u);
-  EXPECT_EQ(rows, seen.back());
-  ASSERT_LT(rows, m);
-  for (std::size_t i = 0; i < m; i += 7)
-    for (std::size_t j = 0; j < 64; ++j) ASSERT_EQ(d(i, j), i < rows ? all(i, j) : 0u);
-}
-
-/// Within a row too: here of two million parts of k, which take far longer than a caller waits for a question.
+/// Here of two million parts of k, which take far longer than a caller waits for a question.
 TEST(Gemm, StopsWithinARow) {
   GemmPlan plan = named_plan("nvjet", FormatId::fp16);
   plan.split_k = SplitK{.chunk = 1};
@@ -258,15 +214,6 @@ TEST(GemmPlan, SaysWhatIsWrong) {
   EXPECT_EQ(refusal(R"({"split_k": {}})"),
             "p.json.split_k.chunk: is missing; expected how much of k a part takes, or count, which is how many parts "
             "there are");
-  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "count": 2}})"),
-            "p.json: split_k.chunk: stands beside count; expected one of the two");
-  EXPECT_EQ(refusal(R"({"split_k": {"count": 2}})"),
-            "p.json: k_tile: is missing; expected the k of a tile, of which each part takes whole ones");
-  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "turns": 1}})"), "p.json: split_k.turns: 1; expected 2 or more");
-  EXPECT_EQ(refusal(R"({"k_tile": 64, "split_k": {"count": 3, "turns": 2}})"),
-            "p.json: split_k.turns: stands beside count; expected chunk, which is what a part takes at a time");
-  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "rest": "kept"}})"),
-            "p.json.split_k.rest: \"kept\"; expected one of last_part, left_out");
   EXPECT_EQ(refusal(R"({"k_tile": 64, "split_k": {"count": 3, "rest": "left_out"}})"),
             "p.json: split_k.rest: left_out stands beside count; expected chunk, of which parts leave some of k "
             "over");
@@ -283,11 +230,6 @@ TEST(GemmPlan, SaysWhatIsWrong) {
   EXPECT_EQ(refusal(R"({"epilogue": {"bias": "nowhere"}})"),
             "p.json.epilogue.bias: \"nowhere\"; expected one of last, first, on_result, as_c");
   EXPECT_EQ(refusal(R"({"slices": 1025, "k_tile": 16})"), "p.json: slices: expected 1 to 1024");
-  EXPECT_EQ(refusal(R"({"k_tile": 64, "split_k": {"count": 1}})"), "p.json: split_k.count: 1; expected 2 or more");
-  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "tail": {"rows": 64, "columns": 64}}})"),
-            "p.json.split_k.tail.blocks: is missing; expected a number, 1 or more");
-  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "tail": {"rows": 64, "columns": 0, "blocks": 1}}})"),
-            "p.json: split_k.tail.columns: 0; expected 1 or more");
   EXPECT_EQ(refusal(R"({"convert": {"a": "nearest_even"}})"),
             "p.json: convert.a: expected \"none\", as wgmma.m64n8k32.f32.e4m3.e4m3 takes fp8e4m3 as it is");
   EXPECT_EQ(refusal(R"({"output": "fp7"})"),
@@ -298,8 +240,6 @@ TEST(GemmPlan, SaysWhatIsWrong) {
             "p.json: k_tile: is missing; expected the k of a tile, of which each slice takes its share");
   EXPECT_TRUE(refusal(R"({"promote": 4})").starts_with("p.json.promote: is unknown; expected one of schema, name"));
   EXPECT_TRUE(refusal(R"({"instruction": "mma"})").starts_with("p.json: instruction: mma is unknown"));
-  EXPECT_TRUE(refusal(R"({"arch": "gfx942", "instruction": "fma.rn.f32"})")
-                  .starts_with("p.json: instruction: fma.rn.f32 is unknown"));
   EXPECT_EQ(refusal(R"({"instruction": "fma.rn.f32", "account": "fitted"})"),
             "p.json: account: expected none, as fma.rn.f32 has one datapath");
   EXPECT_TRUE(refusal(R"({"arch": "sm_70"})").starts_with("p.json: instruction: sm_70 does not have wgmma"));
@@ -313,9 +253,6 @@ TEST(Gemm, SaysWhatIsWrong) {
   const auto refusal = [&](const Matrix& left, const Matrix& right, const GemmInputs& inputs) {
     return tcnum::refusal([&] { return gemm(plan, left, right, inputs); });
   };
-  EXPECT_EQ(refusal(a, a, {}), "gemm: B is 4 × 8; expected 8 rows, as many as A (4 × 8) has columns");
-  EXPECT_EQ(refusal(Matrix(FormatId::bf16, 4, 8), b, {}),
-            "gemm: A is of bf16; expected fp16, as wgmma.m64n8k16.f32.f16.f16 has it");
   EXPECT_EQ(refusal(a, b, {.c = &c_view, .beta = 1}),
             "gemm: C is 4 × 4; expected 4 × 5, as A (4 × 8) and B (8 × 5) make it");
   EXPECT_EQ(refusal(a, b, {.beta = 1}), "gemm: beta is 1 and there is no C; expected a C, or a beta of 0");

@@ -51,28 +51,11 @@ TEST(Instructions, AreFoundByNameAndByPtxSpelling) {
     EXPECT_EQ(found->ptx(), ptx);
     EXPECT_EQ(find_instruction(ptx), found);
   }
-  for (const char* none : {"mma.m16n8k32.s32.s8.s4.s32",
-                           "mma.m16n8k256.s32.b1.b1.s32",
-                           "mma.m16n8k256.s32.b1.b1.s32.satfinite",
-                           "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32.satfinite",
-                           "mma.m16n8k8.s32.s8.s8.s32",
-                           "mma.sp.m16n8k8.f32.f16.f16.f32",
-                           "mma.sp.m16n8k32.f32.e4m3.e4m3.f32",
-                           "mma.sp.m16n8k64.f16.e4m3.e4m3.f16",
-                           "mma.sp.m16n8k16.s32.s8.s8.s32",
-                           "wgmma.sp.m64n8k16.f32.f16.f16",
-                           "wgmma.m64n40k32.s32.s8.s8",
-                           "wgmma.sp.m64n8k512.s32.b1.b1.and.popc",
-                           "wgmma.m64n8k256.s32.b1.b1.xor.popc",
-                           "wgmma.m64n4k16.f32.f16.f16",
-                           "mma::ordered_metadata.m16n8k32.f32.f16.f16.f32",
-                           "mma.m8n8k4.f16.f16.f16.f32",
-                           "mma.m16n8k16.f32.f16.f16.f16",
-                           "wmma.m16n16k16.f16.bf16.bf16.f16",
-                           "wmma.m16n16k16.s32.s8.u8.s32",
-                           "wmma.m32n8k8.f32.tf32.tf32.f32",
-                           "wmma.m8n8k128.s32.b1.b1.s32",
-                           "wmma.m16n16k16.f32.f16.f16"}) {
+  for (const char* none :
+       {"mma.m16n8k32.s32.s8.s4.s32", "mma.m16n8k256.s32.b1.b1.s32.satfinite",
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32.satfinite", "mma.sp.m16n8k32.f32.e4m3.e4m3.f32",
+        "wgmma.m64n40k32.s32.s8.s8", "wgmma.m64n4k16.f32.f16.f16", "mma::ordered_metadata.m16n8k32.f32.f16.f16.f32",
+        "wmma.m16n16k16.f32.f16.f16"}) {
     EXPECT_EQ(find_instruction(none), nullptr) << none;
   }
   for (const Instruction& row : instructions()) EXPECT_EQ(find_instruction(row.name()), &row);
@@ -155,34 +138,23 @@ TEST(Instructions, OfAnyShapeThatATcgen05HasAreFound) {
 }
 
 TEST(Architectures, GoByTheirDevicesAndGenerations) {
-  for (const auto& [name, arch] :
-       std::vector<std::pair<std::string_view, std::string_view>>{{"sm_90a", "sm_90"},
-                                                                  {"sm90", "sm_90"},
-                                                                  {"90", "sm_90"},
-                                                                  {"Hopper", "sm_90"},
-                                                                  {"H20", "sm_90"},
-                                                                  {"H800", "sm_90"},
-                                                                  {"NVIDIA H200", "sm_90"},
-                                                                  {"Ada", "sm_89"},
-                                                                  {"RTX 4090", "sm_89"},
-                                                                  {"L20", "sm_89"},
-                                                                  {"GeForce RTX 4090", "sm_89"},
-                                                                  {"Ampere", "sm_80"},
-                                                                  {"Blackwell", "sm_100"},
-                                                                  {"GB200", "sm_100"},
-                                                                  {"GB300", "sm_103"},
-                                                                  {"sm_100f", "sm_100"},
-                                                                  {"RTX PRO 6000", "sm_120"},
-                                                                  {"MI300X", "gfx942"},
-                                                                  {"MI300", "gfx942"},
-                                                                  {"MI250X", "gfx90a"},
-                                                                  {"gfx90a", "gfx90a"},
-                                                                  {"H800", "sm_90"},
-                                                                  {"Strix Halo", "gfx1151"},
-                                                                  {"AMD Instinct MI100", "gfx908"}}) {
-    const std::optional<ArchId> id = find_arch(name);
-    ASSERT_TRUE(id.has_value()) << name;
-    EXPECT_EQ(tcnum::arch(*id).name, arch) << name;
+  const std::map<std::string_view, std::vector<std::string_view>> names = {
+      {"sm_80", {"Ampere"}},
+      {"sm_89", {"Ada", "RTX 4090", "L20", "GeForce RTX 4090"}},
+      {"sm_90", {"sm_90a", "sm90", "90", "Hopper", "H20", "H800", "NVIDIA H200"}},
+      {"sm_100", {"Blackwell", "GB200", "sm_100f"}},
+      {"sm_103", {"GB300"}},
+      {"sm_120", {"RTX PRO 6000"}},
+      {"gfx908", {"AMD Instinct MI100"}},
+      {"gfx90a", {"MI250X", "gfx90a"}},
+      {"gfx942", {"MI300X", "MI300"}},
+      {"gfx1151", {"Strix Halo"}}};
+  for (const auto& [arch, of_arch] : names) {
+    for (const std::string_view name : of_arch) {
+      const std::optional<ArchId> id = find_arch(name);
+      ASSERT_TRUE(id.has_value()) << name;
+      EXPECT_EQ(tcnum::arch(*id).name, arch) << name;
+    }
   }
   for (const char* name : {"", "sm_", "./sm_90", "sm_91", "h", "100h", "rtx", "mi", "a100 h100", "sm_90/x", "gfx90f"})
     EXPECT_FALSE(find_arch(name).has_value()) << name;
@@ -231,102 +203,50 @@ TEST(Instructions, OfEachArchitectureAreAsManyAsItsSourcesHave) {
   EXPECT_EQ(count(ArchId::gfx1151, any), 6);
 }
 
-TEST(Instructions, HopperHasEveryWgmmaAtItsWidths) {
-  std::map<std::pair<bool, FormatId>, std::set<int>> widths;
-  std::map<std::pair<bool, FormatId>, std::size_t> narrowest;
-  for (const Instruction& i : instructions()) {
-    if (i.kind != InstructionKind::wgmma) continue;
-    widths[{i.sparse(), i.a}].insert(i.n);
-    if (i.n == 8) ++narrowest[{i.sparse(), i.a}];
+/// Of each kind, by the format of A: shapes times pairs of formats times results or modifiers; a wgmma has them at
+/// every width, of which the narrowest is counted.
+TEST(Instructions, HopperHasAllOfPtx) {
+  using enum FormatId;
+  std::map<std::pair<std::string, FormatId>, int> count;
+  for (const Instruction* i : instructions_of(ArchId::sm_90)) {
+    const std::string name = i->name(), kind = name.substr(0, name.find(".m", 1));
+    const bool dense_sum = i->kind == InstructionKind::mma && !i->sparse() && format(i->a).floating;
+    if (!dense_sum && (i->kind != InstructionKind::wgmma || i->n == 8)) ++count[{kind, i->a}];
+  }
+  const std::map<std::string, std::map<FormatId, int>> expected = {
+      {"mma", {{s8, 12}, {u8, 12}, {s4, 12}, {u4, 12}, {b1, 6}}},
+      {"mma.sp", {{fp16, 4}, {bf16, 2}, {tf32, 2}, {fp8e4m3, 2}, {fp8e5m2, 2}, {s8, 8}, {u8, 8}, {s4, 8}, {u4, 8}}},
+      {"wmma", {{fp16, 12}, {bf16, 3}, {tf32, 1}, {fp64, 4}, {s8, 6}, {u8, 6}, {s4, 2}, {u4, 2}, {b1, 2}}},
+      {"wgmma", {{fp16, 2}, {bf16, 1}, {tf32, 1}, {fp8e4m3, 4}, {fp8e5m2, 4}, {s8, 4}, {u8, 4}, {b1, 1}}},
+      {"wgmma.sp", {{fp16, 2}, {bf16, 1}, {tf32, 1}, {fp8e4m3, 4}, {fp8e5m2, 4}, {s8, 4}, {u8, 4}}}};
+  for (const auto& [kind, of_kind] : expected) {
+    for (const auto& [id, rows] : of_kind) {
+      EXPECT_EQ((count[{kind, id}]), rows) << kind << " " << format(id).name;
+      if (kind == "mma.sp") {
+        EXPECT_EQ((count[{"mma.sp::ordered_metadata", id}]), rows) << format(id).name;
+      }
+    }
   }
   std::set<int> all, of_integers;
   for (int n = 8; n <= 256; n += 8) {
     all.insert(n);
     if (n % 16 == 0 || n == 8 || n == 24) of_integers.insert(n);
   }
-  for (const auto& [kind, some] : widths) EXPECT_EQ(some, format(kind.second).floating ? all : of_integers);
-  using enum FormatId;
-  for (const bool sparse : {false, true}) {
-    // Pairs of formats times results or modifiers.
-    for (const auto& [format, rows] : {std::pair{fp16, 2u},
-                                       {bf16, 1u},
-                                       {tf32, 1u},
-                                       {fp8e4m3, 4u},
-                                       {fp8e5m2, 4u},
-                                       {s8, 4u},
-                                       {u8, 4u},
-                                       {b1, sparse ? 0u : 1u}}) {
-      EXPECT_EQ((narrowest[{sparse, format}]), rows) << tcnum::format(format).name << (sparse ? " sparse" : "");
-    }
+  std::map<FormatId, std::set<int>> widths;
+  for (const Instruction& i : instructions()) {
+    if (i.kind == InstructionKind::wgmma) widths[i.a].insert(i.n);
   }
-}
+  for (const auto& [id, some] : widths) EXPECT_EQ(some, format(id).floating ? all : of_integers);
 
-TEST(Instructions, HopperHasEveryIntegerMma) {
-  std::size_t bytes = 0, nibbles = 0, bits = 0;
-  std::set<std::string> names;
-  for (const Instruction* i : instructions_of(ArchId::sm_90)) {
-    if (i->kind != InstructionKind::mma || i->d != FormatId::s32 || i->sparse()) continue;
-    EXPECT_TRUE(names.insert(i->name()).second) << i->name();
-    const int width = format(i->a).storage_bits;
-    EXPECT_EQ(format(i->b).storage_bits, width);
-    ++(width == 8 ? bytes : width == 4 ? nibbles : bits);
-  }
-  // Shapes times pairs of formats times modifiers.
-  EXPECT_EQ(bytes, 3u * 4 * 2);
-  EXPECT_EQ(nibbles, 3u * 4 * 2);
-  EXPECT_EQ(bits, 3u * 2);
-}
-
-TEST(Instructions, HopperHasEveryWmma) {
-  using enum FormatId;
-  std::map<FormatId, std::size_t> count;
-  for (const Instruction* i : instructions_of(ArchId::sm_90)) {
-    if (i->kind != InstructionKind::wmma) continue;
-    EXPECT_EQ(i->a, i->b) << i->name();
-    ++count[i->a];
-  }
-  // Shapes times formats of C and D, or modifiers.
-  const std::map<FormatId, std::size_t> expected = {{fp16, 3 * 4}, {bf16, 3}, {tf32, 1}, {fp64, 4}, {s8, 3 * 2},
-                                                    {u8, 3 * 2},   {s4, 2},   {u4, 2},   {b1, 2}};
-  EXPECT_EQ(count, expected);
   const auto has = [](const char* name, ArchId arch) { return find_instruction(name)->archs.contains(arch); };
   EXPECT_TRUE(has("wmma.m8n32k16.f16.f16.f16.f32", ArchId::sm_70));
-  EXPECT_TRUE(has("wmma.m8n32k16.s32.s8.s8.s32", ArchId::sm_75));
   EXPECT_FALSE(has("wmma.m8n32k16.s32.s8.s8.s32", ArchId::sm_70));
   EXPECT_FALSE(has("wmma.m8n8k128.s32.b1.b1.s32.and.popc", ArchId::sm_75));
-  EXPECT_TRUE(has("wmma.m16n16k8.f32.tf32.tf32.f32", ArchId::sm_120));
   EXPECT_FALSE(has("wmma.m16n16k8.f32.tf32.tf32.f32", ArchId::gfx908));
   EXPECT_TRUE(has("mma.m8n8k4.f32.f16.f16.f16", ArchId::sm_120));
   EXPECT_TRUE(has("mma.m16n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3", ArchId::sm_121));
-}
-
-TEST(Instructions, HopperHasEverySparseMmaInBothSpellings) {
-  std::map<std::pair<Sparsity, FormatId>, std::size_t> count;
-  for (const Instruction* i : instructions_of(ArchId::sm_90)) {
-    if (i->kind != InstructionKind::mma || !i->sparse()) continue;
-    EXPECT_EQ(i->products(), i->k / 2);
-    ++count[{i->sparsity, i->a}];
-  }
-  for (const Sparsity sparsity : {Sparsity::any_order, Sparsity::ascending}) {
-    using enum FormatId;
-    for (const auto& [format, rows] : {std::pair{fp16, 4u},
-                                       {bf16, 2u},
-                                       {tf32, 2u},
-                                       {fp8e4m3, 2u},
-                                       {fp8e5m2, 2u},
-                                       {s8, 8u},
-                                       {u8, 8u},
-                                       {s4, 8u},
-                                       {u4, 8u}}) {
-      EXPECT_EQ((count[{sparsity, format}]), rows) << tcnum::format(format).name;
-    }
-  }
-  const Instruction* half = find_instruction("mma.sp.m16n8k16.f16.f16.f16.f16");
-  EXPECT_TRUE(half->archs.contains(ArchId::sm_80));
-  EXPECT_FALSE(half->archs.contains(ArchId::sm_75));
-  const Instruction* byte = find_instruction("mma.sp::ordered_metadata.m16n8k64.f32.e5m2.e4m3.f32");
-  EXPECT_TRUE(byte->archs.contains(ArchId::sm_89));
-  EXPECT_FALSE(byte->archs.contains(ArchId::sm_86));
+  EXPECT_FALSE(has("mma.sp.m16n8k16.f16.f16.f16.f16", ArchId::sm_75));
+  EXPECT_FALSE(has("mma.sp::ordered_metadata.m16n8k64.f32.e5m2.e4m3.f32", ArchId::sm_86));
 }
 
 /// PTX ISA, "Sparse matrix storage".

@@ -4,7 +4,7 @@
 // the PTX ISA's tables; of memories, CUTLASS's layouts, as shapes and strides (mma_sm100_desc.hpp, make_umma_desc;
 // mma_traits_sm100_frag.hpp; of two SMs, ALayout, BLayout and CLayout in mma_traits_sm100.hpp; of K = 96, mma_unpack
 // there and sm103_blockscaled_mma_warpspecialized.hpp).
-// Labels: long sample=4 sanitized
+// Labels: long sample=4
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,5 +1,4 @@
 // The GPU oracle on a GPU: that each element of each operand goes where the layouts say.
-// Labels: sanitized
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -181,39 +180,6 @@ TEST_P(SparseDeviceTest, SmallIntegersAreExactWithAnyMetadata) {
     Tiles tiles = small_integers(with_random_metadata(count, m, n));
     oracle->answer(tiles);
     expect_exact(instruction(), tiles);
-  }
-}
-
-TEST_P(SparseDeviceTest, AStoredElementMeetsTheElementOfBThatItsPatternSelects) {
-  // For every legal pattern, all groups of all rows have it; a tile for each stored element s of A (in one row) and
-  // each k of B within its group.
-  const SparseGroup group = group_of(instruction());
-  const auto size = static_cast<std::size_t>(group.size), stored = static_cast<std::size_t>(group.stored());
-  const auto depth = static_cast<std::size_t>(instruction().products());
-  const auto oracle = make_gpu_oracle(instruction());
-  for (int number = 0; number < SparseGroup::kPatterns; ++number) {
-    const SparseGroup::Pattern pattern = SparseGroup::pattern(number);
-    if (!group.legal(pattern, instruction().sparsity == Sparsity::ascending)) continue;
-    Tiles tiles = make_operands(instruction(), depth * size, rows(), 8);
-    for (std::size_t i = 0; i < tiles.e.size(); ++i) {
-      tiles.e.set(i, static_cast<std::uint64_t>(group.position(pattern, static_cast<int>(i % stored))));
-    }
-    const auto row_of = [&](std::size_t s) { return (5 * s + 1) % rows(); };
-    const auto column_of = [](std::size_t s) { return (3 * s + 2) % 8; };
-    for (std::size_t tile = 0; tile < tiles.count; ++tile) {
-      const std::size_t s = tile / size, position = tile % size;
-      tiles.a.set(tiles.a_index(tile, row_of(s), s), encode_integer(tiles.a_format, 1));
-      tiles.b.set(tiles.b_index(tile, s / stored * size + position, column_of(s)), encode_integer(tiles.b_format, 1));
-    }
-    oracle->answer(tiles);
-    const std::uint64_t one = encode_integer(tiles.d_format, 1);
-    for (std::size_t at = 0; at < tiles.size(); ++at) {
-      const std::size_t tile = at / (rows() * 8), row = at / 8 % rows(), column = at % 8, s = tile / size;
-      const bool met = row == row_of(s) && column == column_of(s) &&
-                       static_cast<std::size_t>(group.position(pattern, static_cast<int>(s % stored))) == tile % size;
-      ASSERT_EQ(tiles.d[at], met ? one : 0) << "metadata " << SparseGroup::metadata(pattern) << ", stored element " << s
-                                            << ", position " << tile % size << ", D(" << row << ", " << column << ")";
-    }
   }
 }
 

@@ -127,23 +127,5 @@ TEST(Layout, WrapsWideCellsAndNoLineIsLonger) {
   }
 }
 
-TEST(Layout, Counts) {
-  EXPECT_EQ(count_text(0), "0");
-  EXPECT_EQ(count_text(999), "999");
-  EXPECT_EQ(count_text(12345678), "12,345,678");
-  EXPECT_EQ(count_text(1.23e12), "1.2e+12");
-  EXPECT_EQ(plural(1, "product"), "1 product");
-  EXPECT_EQ(plural(0, "product"), "0 products");
-}
-
-TEST(ProblemText, NumbersReadBack) {
-  const Format& fp16 = format(FormatId::fp16);
-  EXPECT_EQ(hex(fp16, 0x3c), "0x003c");
-  EXPECT_EQ(number_text(fp16, 0xc000), "-2");
-  EXPECT_EQ(number_text(fp16, 0xfc00), "-inf");
-  EXPECT_EQ(number_text(fp16, 0x7e00), "nan");
-  EXPECT_EQ(std::stod(number_text(fp16, 1)), 0x1p-24);
-}
-
 }  // namespace
 }  // namespace tcnum

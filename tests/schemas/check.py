@@ -181,23 +181,17 @@ with tempfile.TemporaryDirectory() as folder:
 
 for path in sorted((SOURCE / "docs/datapaths").glob("*.json")):
     require(json.loads(path.read_text()), path.name, "tcnum.datapath/1")
-sass = json.loads((SOURCE / "vectors/sm_90/sass.json").read_text())
-campaigns = json.loads((SOURCE / "vectors/sm_90/campaigns.json").read_text())
-campaigns["campaigns"] = first_and_some(campaigns["campaigns"], 997)
-gemm = json.loads((SOURCE / "vectors/sm_90/gemm.json").read_text())
-bench = json.loads((SOURCE / "vectors/sm_90/bench.json").read_text())
-tails = json.loads((SOURCE / "vectors/sm_90/gemm_tails.json").read_text())
-fp32 = json.loads((SOURCE / "vectors/sm_90/gemm_fp32.json").read_text())
-ragged = json.loads((SOURCE / "vectors/sm_90/gemm_ragged.json").read_text())
-epilogues = json.loads((SOURCE / "vectors/sm_90/gemm_epilogues_fp8.json").read_text())
-epilogues["products"] = epilogues["products"][:2]
-vectors64 = json.loads((SOURCE / "vectors/sm_90/gemm_vectors_fp64.json").read_text())
-for what, document in (("gemm_epilogues_fp8.json", epilogues), ("gemm_tails.json", tails), ("gemm_fp32.json", fp32), ("gemm_ragged.json", ragged), ("gemm_vectors_fp64.json", vectors64), ("sass.json", sass), ("campaigns.json", campaigns), ("gemm.json", gemm), ("bench.json", bench)):
+RECORDS = {name: json.loads((SOURCE / f"vectors/sm_90/{name}.json").read_text())
+           for name in ("sass", "campaigns", "gemm", "bench", "gemm_tails", "gemm_fp32", "gemm_ragged",
+                        "gemm_epilogues_fp8", "gemm_vectors_fp64")}
+RECORDS["campaigns"]["campaigns"] = first_and_some(RECORDS["campaigns"]["campaigns"], 997)
+RECORDS["gemm_epilogues_fp8"]["products"] = RECORDS["gemm_epilogues_fp8"]["products"][:2]
+for what, document in RECORDS.items():
     seen.add(document["schema"])
     require(document, what)
     refuses_changes(document, what)
 seen.add(PLAN["schema"])
-refuses_changes(gemm["cases"][0]["plan"], "gemm.json: plan")
+refuses_changes(RECORDS["gemm"]["cases"][0]["plan"], "gemm.json: plan")
 
 for kind in sorted(set(SCHEMAS) - seen):
     failures.append(f"{kind}: has a schema that nothing here was held against")
