@@ -19,7 +19,7 @@ inline std::size_t seed_of_run() {
 }
 
 /// What takes minutes is cut into so many parts, of which a run takes one.
-inline constexpr std::size_t kParts = 6;
+inline constexpr std::size_t kParts = 10;
 inline std::size_t part_of_run() { return seed_of_run() % kParts; }
 
 /// Whether a run takes this one of a list, of which it takes one in so many.
