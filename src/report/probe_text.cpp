@@ -1,5 +1,6 @@
 #include <fmt/ranges.h>
 
+#include "datapath_text.hpp"
 #include "probe_report.hpp"
 
 namespace tcnum {
