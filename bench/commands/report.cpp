@@ -12,8 +12,6 @@
 #include "bench/measure/memory/memory.hpp"
 #include "bench/measure/report/sections.hpp"
 #include "bench/measure/tensor.hpp"
-#include "src/commands/failure.hpp"
-#include "src/commands/file_lock.hpp"
 #include "src/commands/output.hpp"
 #include "src/commands/records.hpp"
 #include "tcnum/error.hpp"
