@@ -408,12 +408,17 @@ void add_sass(CLI::App& app, Action& action) {
   add_output(command, "--json", options->json, "Write the table as JSON (- for standard output)");
 }
 
+/// Of an option that --help leaves out, too, whose get_name() is empty.
+std::string name_of(const CLI::Option& option) {
+  return option.get_group().empty() ? "--" + option.get_lnames().front() : option.get_name();
+}
+
 /// An option of the command that took another option for its value, in words; empty if none did.
 std::string misread_option(const CLI::App& command) {
   for (const CLI::Option* each : command.get_options()) {
     for (const std::string& value : each->results()) {
       if (value.starts_with('-') && command.get_option_no_throw(value) != nullptr)
-        return fmt::format("{} needs a value, and {} is an option", each->get_name(), value);
+        return fmt::format("{} needs a value, and {} is an option", name_of(*each), value);
     }
   }
   return "";
@@ -438,7 +443,7 @@ void refuse_empty_values(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
     for (const CLI::Option* each : command->get_options()) {
       if (std::ranges::find(each->results(), "") != each->results().end()) {
-        throw InputError(fmt::format("{}: is empty; expected a value, or to leave it out", each->get_name()));
+        throw InputError(fmt::format("{}: is empty; expected a value, or to leave it out", name_of(*each)));
       }
     }
     refuse_empty_values(*command);
@@ -458,17 +463,17 @@ void refuse_lost_files(const CLI::App& app) {
     std::vector<NamedFile> written;
     for (const CLI::Option* each : command->get_options()) {
       if (each->get_type_name() != kWritten) continue;
-      for (const std::string& path : each->results()) written.emplace_back(each->get_name(), path);
+      for (const std::string& path : each->results()) written.emplace_back(name_of(*each), path);
     }
     require_different(written, {});
     for (const NamedFile& output : written) {
       std::vector<NamedFile> read;
       for (const CLI::Option* each : command->get_options()) {
-        const auto is_it = [&](const Replaced& r) { return r.input == each->get_name() && r.output == output.first; };
+        const auto is_it = [&](const Replaced& r) { return r.input == name_of(*each) && r.output == output.first; };
         if (each->get_type_name() == kWritten || std::ranges::any_of(kReplaced, is_it)) continue;
         for (const std::string& value : each->results()) {
           for (const std::string& path : {value, value.substr(value.find(':') + 1)}) {
-            if (path != "-" && is_file(path)) read.emplace_back(each->get_name(), path);
+            if (path != "-" && is_file(path)) read.emplace_back(name_of(*each), path);
           }
         }
       }

@@ -196,7 +196,7 @@ TEST_F(CliScaledGemm, SaysWhatIsWrong) {
   StoredTensor blocks{FormatId::ue8m0, {kM, 8}, Codes(1, kM * 8)}, of_b{FormatId::ue8m0, {8, kN}, Codes(1, 8 * kN)};
   refused(blocks, of_b, {"all.safetensors: tensor SA: scales of ue8m0", "no plan is of one"});
   expect_failure({"gemm", "--a", "a.npy", "--b", "b.npy", "--exact-a", "x.npy", "--plan", "nvjet-fp8", "--out", "d"}, 2,
-                 {"--exact-a requires --error"});
+                 {"--exact-a and --exact-b require --error"});
 
   // A fit is of A and B alone; the file says so.
   const StoredTensor a = stored(fp8_a_), b = stored(fp8_b_),
