@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
-#include <fmt/format.h>
 
 #include <cstddef>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,7 +14,7 @@ namespace tcnum {
 
 inline void check(cudaError_t error, std::string_view call) {
   if (error == cudaSuccess) return;
-  throw std::runtime_error(fmt::format("{} failed: {}: {}", call, cudaGetErrorName(error), cudaGetErrorString(error)));
+  throw std::runtime_error(std::string(call) + " failed: " + cudaGetErrorName(error) + ": " + cudaGetErrorString(error));
 }
 
 /// Device memory that grows, and never shrinks but to nothing.
@@ -35,7 +35,7 @@ class DeviceBuffer {
   void reserve(std::size_t bytes) {
     if (bytes <= size_) return;
     release();
-    check(cudaMalloc(&data_, bytes), fmt::format("cudaMalloc({} bytes)", bytes));
+    check(cudaMalloc(&data_, bytes), "cudaMalloc(" + std::to_string(bytes) + " bytes)");
     size_ = bytes;
   }
   void upload(std::span<const std::byte> from) {

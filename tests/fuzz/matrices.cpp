@@ -118,6 +118,7 @@ std::vector<std::string> arrays() {
     for (const std::vector<std::size_t>& shape : std::vector<std::vector<std::size_t>>{{3}, {2, 4}, {2, 1, 3}}) {
       write_npy(scratch_path(), counted(id, shape));
       files.push_back(contents_of(scratch_path()));
+      if (shape.size() > 2) continue;  // a stack in column-major order is refused
       const std::size_t order = files.back().find("False");
       files.push_back(files.back());
       files.back().replace(order, 5, "True ");
