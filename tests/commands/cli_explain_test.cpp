@@ -105,7 +105,7 @@ TEST_F(CliExplain, AFilesResultByOtherArchitectures) {
     for (const json& of : side.at("of")) results[of.at("arch")] = side.at("d");
   }
   EXPECT_EQ(results.size(), 2u);
-  EXPECT_EQ(results.at("sm_90"), found.at("observed"));
+  EXPECT_EQ(results.at("sm_90"), found.at("observed").get<std::string>());
 }
 
 /// Of a product by a plan: what the steps come to is the D that `tcnum gemm` writes.
